@@ -4,17 +4,20 @@ use crate::arm::Ingredients;
 use crate::begin::resident;
 use crate::error::{Error, Result};
 use crate::isolated::distinct_loads;
+use crate::spec::clients_max;
 use rqps_builds::Dirs;
 use rqps_plan::estimate::{estimate, load_seconds};
 use rqps_plan::isolated::{LOADS, block_seconds};
 use rqps_plan::{Plan, Protocol, schedule};
-use rqps_servers::HostLimits;
+use rqps_servers::{HostLimits, session_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Blocks until the first verdicts.
 const FIRST_LOOK: f64 = 3.0;
+/// Sessions with less are not worth a word.
+const MANY_SESSIONS_BYTES: u64 = 200_000_000;
 
 /// Estimates, and what the host has.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +35,8 @@ pub struct Needs {
     pub places: Vec<PathBuf>,
     /// Caches of all servers that run at the same time, as far as configs give them.
     pub cache_bytes: u64,
+    /// Of the sessions of all these servers.
+    pub session_bytes: u64,
     pub memory_bytes: u64,
 }
 
@@ -74,6 +79,12 @@ impl Needs {
                 .iter()
                 .take(resident(plan) as usize)
                 .fold(0, |sum, one| sum.saturating_add(*one)),
+            session_bytes: ingredients
+                .iter()
+                .map(|one| session_bytes(one.build.dbms))
+                .max()
+                .unwrap_or(0)
+                .saturating_mul(resident(plan) * u64::from(clients_max(plan))),
             memory_bytes: host.memory_bytes,
         }
     }
@@ -81,6 +92,11 @@ impl Needs {
     /// The directories that are measured, as a list.
     pub fn places_text(&self) -> String {
         self.places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether sessions take so much memory that it is worth a word.
+    pub fn has_many_sessions(&self) -> bool {
+        self.session_bytes > MANY_SESSIONS_BYTES
     }
 
     /// # Errors
@@ -107,10 +123,14 @@ impl Needs {
                 gb(self.disk_free_bytes)
             )));
         }
-        if self.cache_bytes > self.memory_bytes {
+        if self.cache_bytes.saturating_add(self.session_bytes) > self.memory_bytes {
+            let sessions = match self.has_many_sessions() {
+                true => format!(" and {} for sessions", gb(self.session_bytes)),
+                false => String::new(),
+            };
             return Err(Error::HostTooSmall(format!(
-                "this plan needs {} for the servers' caches, but the host has {} of memory: lower shared_buffers or \
-                 innodb_buffer_pool_size, or compare fewer arms at a time",
+                "this plan needs {} for the servers' caches{sessions}, but the host has {} of memory: lower \
+                 shared_buffers, innodb_buffer_pool_size or clients, or compare fewer arms at a time",
                 gb(self.cache_bytes),
                 gb(self.memory_bytes)
             )));
@@ -170,6 +190,7 @@ mod tests {
             disk_free_bytes: 2 << 30,
             places: Vec::new(),
             cache_bytes: 1 << 30,
+            session_bytes: 0,
             memory_bytes: 2 << 30,
         };
         assert_eq!(fits.clone().check().unwrap(), fits);
@@ -182,6 +203,8 @@ mod tests {
             file.contains("needs 4.3 GB in /mnt/nvme, /mnt/xfs, where 2.1 GB are free: lower file_mb"),
             "{file}"
         );
+        let sessions = message(Needs { session_bytes: 10 << 30, ..fits.clone() });
+        assert!(sessions.contains("1.1 GB for the servers' caches and 10.7 GB for sessions"), "{sessions}");
         let memory = message(Needs { cache_bytes: 100 << 30, ..fits });
         assert!(memory.contains("107.4 GB for the servers' caches"), "{memory}");
     }

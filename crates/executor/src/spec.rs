@@ -32,7 +32,7 @@ pub(crate) fn server_spec(
 }
 
 /// The largest number of sessions that any step has.
-fn clients_max(plan: &Plan) -> u32 {
+pub(crate) fn clients_max(plan: &Plan) -> u32 {
     match plan.protocol {
         Protocol::Sequence => schedule(plan).clients_max() * plan.work.sessions_per_client(),
         Protocol::Isolated => {

@@ -59,6 +59,16 @@ pub fn cache_bytes(dbms: Dbms, config: &Config) -> Option<u64> {
     bytes_of(config, option, without_unit)
 }
 
+/// About what a session takes beside the cache while it runs short transactions; a sort or a join may take more.
+/// docs/MEASURED.md has the figures.
+pub fn session_bytes(dbms: Dbms) -> u64 {
+    match dbms {
+        Dbms::Postgres => 2 << 20,
+        Dbms::Mysql | Dbms::Mariadb => 1 << 20,
+        Dbms::Rocksdb | Dbms::Directory => 0,
+    }
+}
+
 /// What a server's log of changes may take beside what an empty one does; `None` if it has none.
 pub fn log_bytes(dbms: Dbms, config: &Config) -> Option<u64> {
     match dbms {

@@ -33,7 +33,7 @@ mod systems;
 pub mod testing;
 mod unknown;
 
-pub use config::{Config, ShippedConfig, ValueBefore, cache_bytes, log_bytes};
+pub use config::{Config, ShippedConfig, ValueBefore, cache_bytes, log_bytes, session_bytes};
 pub use configs::{
     config_from_text, config_with, is_file, load_config, load_config_for, refused_lines, shipped_configs,
     text_with_files,

@@ -145,7 +145,12 @@ fn announce_needs(plan: &Plan, needs: Needs) {
     let caches = match needs.cache_bytes {
         0 => String::new(),
         bytes => {
-            format!(", {} of cache ({} of memory)", human::bytes(bytes), human::bytes(needs.memory_bytes))
+            let sessions = match needs.has_many_sessions() {
+                true => format!(" and {} for sessions", human::bytes(needs.session_bytes)),
+                false => String::new(),
+            };
+            let (cache, memory) = (human::bytes(bytes), human::bytes(needs.memory_bytes));
+            format!(", {cache} of cache{sessions} ({memory} of memory)")
         }
     };
     let seconds = needs.seconds + if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
