@@ -188,13 +188,14 @@ impl Program {
     }
 
     fn failed(&self, why: &str) -> String {
-        let newer = match self.dialect {
+        // What MySQL's print as their version begins with their path.
+        let version = match self.dialect {
             Dialect::Postgres => {
-                ", which takes dumps of servers up to its major version; PATH may have a newer one"
+                format!(" ({}, which takes dumps of servers up to its major version)", self.version)
             }
-            Dialect::Mysql => "",
+            Dialect::Mysql => String::new(),
         };
-        format!("{} ({}{newer}) could not take the dump: {why}", self.path.display(), self.version)
+        format!("{}{version} could not take the dump: {why}", self.path.display())
     }
 }
 

@@ -185,6 +185,7 @@ fn read_plan(
                 protocol: protocol.protocol,
                 dbms: &dbms,
                 plan_keys: &keys,
+                directory,
                 read_text: &|file| (context.read_text)(&directory.join(file)),
                 open: &|file| {
                     // An address of a database is no path.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::BufRead;
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,6 +71,8 @@ pub struct Reading<'p> {
     pub protocol: Protocol,
     /// The DBMSs of the arms, each once.
     pub dbms: &'p [Dbms],
+    /// The plan's directory.
+    pub directory: &'p Path,
     /// Reads a text file by its path, relative to the plan's directory.
     pub read_text: &'p dyn Fn(&str) -> Result<String, String>,
     /// Opens a file of any size by its path, as [`Reading::read_text`] does; also returns its whole path. Of the

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io::BufRead;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rqps_plan::Reading;
 use rqps_plan::reader::{Found, Section};
@@ -89,6 +89,11 @@ pub fn dialect_of_address(text: &str) -> Option<Dialect> {
     SCHEMES.into_iter().find(|(scheme, _)| text.starts_with(scheme)).map(|(_, dialect)| dialect)
 }
 
+/// The absolute path: a run is resumed from any directory.
+fn at_any_place(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// The path of a dump or the address of a database, or, in the plan that a run keeps, also what was found in the dump.
 pub(super) fn read(section: &Section<'_>, plan: &Reading<'_>) -> Option<Dump> {
     section.node("dump")?;
@@ -97,7 +102,7 @@ pub(super) fn read(section: &Section<'_>, plan: &Reading<'_>) -> Option<Dump> {
         let kept = section.table("dump", "[sql.dump]")?;
         let tables = kept.list("tables", "names of tables")?.value.iter();
         return Some(Dump {
-            path: kept.text("path")?.value.into(),
+            path: at_any_place(&plan.directory.join(kept.text("path")?.value)),
             sha256: kept.text("sha256")?.value.to_owned(),
             bytes: kept.integer("bytes", 0..=i64::MAX as u64)?.value,
             tables: tables.filter_map(|name| Some(name.get_ref().as_str()?.to_owned())).collect(),
@@ -126,6 +131,7 @@ pub(super) fn read(section: &Section<'_>, plan: &Reading<'_>) -> Option<Dump> {
             return None;
         }
     };
+    let path = if address.is_some() { path } else { at_any_place(&path) };
     Dump::examine(path, source, first)
         .map_err(|why| {
             let remedy =
@@ -333,7 +339,9 @@ fn after_name(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SqlPlan;
     use super::*;
+    use rqps_plan::{Opened, Plan, PlanContext};
 
     /// Each part of a dump in a line, with its own line's number.
     fn read(text: &str, dialect: Dialect) -> Result<Vec<String>, String> {
@@ -373,6 +381,31 @@ mod tests {
         let dump = Dump::examine("x.sql".into(), text.as_bytes(), Dialect::Postgres).unwrap();
         assert_eq!((dump.tables, dump.bytes), (vec!["public.t".to_owned()], text.len() as u64));
         assert_eq!(dump.sha256.len(), 64);
+    }
+
+    /// As a fleet has it beside its plans. An address that was not taken is written as it is.
+    #[test]
+    fn a_kept_dump_is_relative_to_its_plan() {
+        let parsed = |dump: &str| {
+            let text = format!(
+                "base = \"a\"\n[workload]\nbenchmark = \"sql\"\n[sql.tests]\nlook = \"SELECT 1;\"\n{dump}\n\
+                 [[arm]]\nname = \"a\"\nbuild = \"postgres-17\"\nconfig = \"sized\"\n"
+            );
+            let open = |path: &Path| match path.to_str() {
+                Some("postgresql://me@db/shop") => Ok(Box::new(&b"CREATE TABLE t (id int);"[..]) as Opened),
+                _ => Err(format!("{} was opened", path.display())),
+            };
+            let context = PlanContext { open: &open, ..PlanContext::trusting(crate::BENCHMARKS) };
+            let plan = Plan::parse(&text, "/fleet/pieces/1.toml", &context).unwrap().plan;
+            let dump = plan.work.of::<SqlPlan>().unwrap().dump().unwrap().clone();
+            (dump, plan.to_toml().unwrap())
+        };
+        let (kept, _) =
+            parsed("[sql.dump]\npath = \"data/d.sql\"\nsha256 = \"0\"\nbytes = 1\ntables = [\"t\"]");
+        assert_eq!(kept.path, Path::new("/fleet/pieces/data/d.sql"));
+        let (named, toml) = parsed("[sql]\ndump = \"postgresql://me@db/shop\"");
+        assert_eq!(named.address(), Some("postgresql://me@db/shop"));
+        assert!(toml.contains("dump = \"postgresql://me@db/shop\"") && !toml.contains("rows = "), "{toml}");
     }
 
     #[test]

@@ -37,6 +37,8 @@ const BEFORE_TEXTS: [&str; 8] =
     ["DATE", "TIME", "TIMESTAMP", "INTERVAL", "SEPARATOR", "ESCAPE", "AS", "COLLATE"];
 /// Texts that are kept of a place.
 const TEXTS_MAX: usize = 20;
+/// Longer texts stay as the first statement has them.
+const TEXT_BYTES_MAX: usize = 200;
 
 /// What was seen in a place of a kind's statements.
 #[derive(Default)]
@@ -57,7 +59,7 @@ impl Seen {
             (Some(number), Some((low, high))) => Some((low.min(number), high.max(number))),
             _ => None,
         };
-        if !literal.is_text {
+        if !literal.is_text || text.len() > TEXT_BYTES_MAX {
             self.texts.clear();
         } else if self.texts.len() < TEXTS_MAX && self.count == self.texts.len() as u64 + 1 {
             self.texts.push(text.to_owned());

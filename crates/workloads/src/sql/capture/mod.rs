@@ -133,7 +133,9 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
     let tests = &kinds[..kinds.len().min(TESTS_MAX)];
     let covered = share(tests.iter().map(|kind| kind.seconds).sum());
     let (scheme, dump, old, new) = match dialect {
-        Dialect::Postgres => ("postgresql", "pg_dump --no-owner DATABASE > dump.sql", "postgres-17", "postgres-18"),
+        Dialect::Postgres => {
+            ("postgresql", "pg_dump --no-owner DATABASE > dump.sql", "postgres-17", "postgres-18")
+        }
         Dialect::Mysql => ("mysql", "mysqldump --hex-blob DATABASE > dump.sql", "mysql-8.0", "mysql-9.7"),
     };
     let mut text = format!(
