@@ -184,10 +184,10 @@ config = "sized"
 
 #[test]
 fn a_mistake_in_a_script_of_a_file_names_the_file_and_its_line() {
-    let read_text = &|_: &std::path::Path| Ok("SELECT 1;\n\\set a random_gaussian(1, 9, 2.5)\n".to_owned());
+    let read_text = &|_: &std::path::Path| Ok("SELECT 1;\n\\set a hash(5)\n".to_owned());
     let text = "[workload]\nbenchmark = \"sql\"\n[sql]\nschema = \"CREATE TABLE t (id int)\"\n[sql.tests]\n\
                 pay = \"pay.sql\"\n[[arm]]\nname = \"a\"\nbuild = \"postgres-18.1\"\nconfig = \"sized\"\n";
     let found =
         Plan::parse(text, "bad.toml", &PlanContext { read_text, ..context() }).unwrap_err().to_string();
-    assert!(found.contains("pay.sql: line 2: `random_gaussian(1, 9, 2.5)` is not supported"), "{found}");
+    assert!(found.contains("pay.sql: line 2: there is no function `hash`"), "{found}");
 }
