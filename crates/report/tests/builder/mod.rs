@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rqps_store::testing as defaults;
 use rqps_store::*;
+use rqps_verdicts::testing::latencies;
 
 /// Steps of the workload: name, test, group, rate of the first arm.
 const STEPS: [(&str, &str, &str, f64); 10] = [
@@ -266,7 +267,7 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         ..defaults::window(test, group, queries, 100.0)
     };
     let operations = window.operations;
-    let kind = |kind: &str| Histogram { statement: kind.into(), ..histogram(operations as u64, index) };
+    let kind = |(place, kind): (u64, &str)| latencies(kind, &[(100.0, 1000 / place)]);
     let reads = if writes { 0.5 } else { 0.001 * index as f64 };
     let mut metrics = metrics(operations, index, reads);
     if index + 1 == spec.arms.len() {
@@ -282,7 +283,7 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         counters: counters(operations, index, writes),
         histograms: match spec.failed_transactions {
             None => vec![histogram(operations as u64, index)],
-            Some(_) => ["event"].into_iter().chain(KINDS).map(kind).collect(),
+            Some(_) => (1..).zip(["event"].into_iter().chain(KINDS)).map(kind).collect(),
         },
         plans: vec![plan(test, index)],
         fingerprint: vec![
