@@ -253,6 +253,36 @@ const VERSIONS: [&str; 12] =
     ["9.6.24", "10.23", "11.22", "12.22", "13.23", "14.20", "15.15", "16.11", "17.7", "18.0", "18.1", "18.2"];
 
 #[test]
+fn failed_transactions_and_lost_windows_are_named_and_the_page_counts_transactions() {
+    let results = tempfile::tempdir().unwrap();
+    let spec = RunSpec { failed_transactions: Some(7), ..RunSpec::default() };
+    let mut run = run(results.path(), &spec);
+    let transactions = |run: &Run| shown_sections(run, &[Section::Transactions], |_| {});
+    let text = transactions(&run);
+    assert!(
+        text.contains("Transactions FAILED: 7 in ")
+            && text.contains("NOPM does not")
+            && !text.contains("FAILED: 0"),
+        "{text}"
+    );
+    assert!(!text.contains("fewer windows"), "{text}");
+    let page = rqps_report::html_report(&run).unwrap();
+    assert!(page.contains("Transactions per second") && !page.contains("Queries per second"));
+    // The kinds with the most and with the least time.
+    for kind in ["new-order", "order-status"] {
+        assert!(page.contains(&format!("Latency, {kind}")), "{kind}");
+    }
+    let of_one_arm = run.windows.iter().find(|window| window.action.step == "update-index").unwrap().clone();
+    run.windows.push(of_one_arm);
+    for window in &mut run.windows {
+        window.metrics.insert("failed_transactions".into(), 0.0);
+    }
+    let text = transactions(&run);
+    assert!(text.contains("fewer windows than others") && text.contains("update-index (1 of 2)"), "{text}");
+    assert!(text.contains("NOPM") && !text.contains("FAILED"), "{text}");
+}
+
+#[test]
 fn twelve_arms_fit() {
     let spec = RunSpec { arms: VERSIONS.map(|version| (version, "x10a")).to_vec(), ..RunSpec::default() };
     let text = shown(&spec, &[Section::Relative, Section::Chain], |_| {});

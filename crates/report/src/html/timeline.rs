@@ -8,9 +8,11 @@ use rqps_store::{Recorded, Window};
 use super::{CHART_WIDTH, Page, anchor, figure};
 use crate::comparison::TestStep;
 use crate::error::Result;
+use crate::tables::rates::NEW_ORDERS;
 
-/// The store's name, title and unit of the rate's series: for steps that insert rows, and for all others.
+/// The store's name, title and unit of the rate's series: for steps that insert rows, for TPROC-C, and for all others.
 const INSERTS: (&str, &str, &str) = ("inserts", "Rows inserted per second", "rows/s");
+const TRANSACTIONS: (&str, &str, &str) = ("queries", "Transactions per second", "transactions/s");
 const QUERIES: (&str, &str, &str) = ("queries", "Queries per second", "queries/s");
 /// Windows with fewer seconds are drawn as one point each.
 const SECONDS_MIN: usize = 2;
@@ -60,7 +62,7 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
         .collect();
     let role_charts: Vec<TimelineChart> = ROLE_SERIES
         .into_iter()
-        .filter(|series| *series != rate_series(&arms))
+        .filter(|series| series.0 != rate_series(&arms).0)
         .filter_map(|series| chart_by_second(page, step, &arms, series, POINTS))
         .collect();
     Ok(html! {
@@ -78,9 +80,13 @@ pub(super) fn charts(page: &Page<'_>, step: &TestStep) -> Result<Markup> {
     })
 }
 
-/// The series of a step's rate: inserted rows if its unit is not queries and rows were inserted.
+/// The series of a step's rate: inserted rows if its unit is not queries and rows were inserted. What TPROC-C counts as
+/// queries are whole transactions.
 fn rate_series(arms: &[ArmSeries<'_>]) -> (&'static str, &'static str, &'static str) {
     let mut windows = arms.iter().flat_map(|arm_series| &arm_series.windows);
+    if windows.clone().any(|(window, _)| window.result.unit.key == NEW_ORDERS) {
+        return TRANSACTIONS;
+    }
     let inserts = windows.any(|(window, series)| {
         !window.result.unit.is_queries() && series.iter().any(|one| one.name == INSERTS.0)
     });

@@ -49,7 +49,7 @@ fn of_arm(arm: &ComparedArm<'_>, steps: &[TestStep]) -> Vec<String> {
 
 /// Arms with fewer windows than others of their run, such as those of a pass in which the server died: their totals are
 /// of another time.
-fn of_fewer_windows(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
+pub(crate) fn of_fewer_windows(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
     let count = |arm: &ComparedArm<'_>, step: &TestStep| arm.all_windows(&step.name).count();
     let fewer = |arm: &ComparedArm<'_>| {
         let of_run = || comparison.arms.iter().filter(|other| std::ptr::eq(other.run, arm.run));

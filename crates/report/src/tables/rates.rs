@@ -21,7 +21,7 @@ use crate::tables::{footnotes, host};
 use crate::words;
 
 /// The unit of tests of TPROC-C.
-pub(super) const NEW_ORDERS: &str = "new_orders";
+pub(crate) const NEW_ORDERS: &str = "new_orders";
 
 /// One row per test and arm.
 pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {

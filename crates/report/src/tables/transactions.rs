@@ -12,7 +12,7 @@
 use rqps_model::counted;
 use rqps_store::{Recorded, Run, Window};
 
-use crate::comparison::{ComparedArm, Comparison, StepKind};
+use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table, cells};
 use crate::tables::rates::{NEW_ORDERS, retried};
 use crate::tables::{footnotes, host};
@@ -32,8 +32,28 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Vec<Block>
     // Figures of another program are not comparable with those of rqps' own clients.
     let drivers = comparison.runs().into_iter().filter_map(host::driver);
     let driven = drivers.map(|driver| format!("These transactions were driven by {driver}."));
-    let texts = driven.chain(consistency(comparison)).map(Block::Text);
+    let texts = driven.chain(failed(comparison, which)).chain(consistency(comparison)).map(Block::Text);
     std::iter::once(table).chain(texts).collect()
+}
+
+/// How many transactions ended with an error; none if all succeeded. HammerDB's procedures return as if they had.
+fn failed(comparison: &Comparison<'_>, which: StepKind) -> Option<String> {
+    let steps = comparison.steps(which);
+    let of_arm = |arm: ComparedArm<'_>| {
+        let count = |step: &TestStep| {
+            let windows = arm.all_windows(&step.name);
+            let count: f64 = windows.filter_map(|window| window.metric("failed_transactions")).sum();
+            (count > 0.0).then(|| format!("{count:.0} in {} on {}", step.name, arm.label()))
+        };
+        steps.iter().filter_map(count).collect::<Vec<_>>()
+    };
+    let found: Vec<String> = comparison.base_first().into_iter().flat_map(of_arm).collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "Transactions FAILED: {}. They were not repeated; TPM and the counts of kinds have them, NOPM does not.",
+            found.join("; ")
+        )
+    })
 }
 
 /// Whether the consistency conditions held; none in runs that do not tell.
@@ -132,6 +152,7 @@ fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
             table.row_in(&step.group.title, row);
         }
     }
+    table.footnotes.extend(footnotes::of_fewer_windows(comparison, &comparison.steps(which)));
     table.footnotes.extend(footnotes::of_totals(comparison));
     table.block()
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rqps_store::testing as defaults;
 use rqps_store::*;
+use rqps_verdicts::testing::latencies;
 
 /// Steps of the workload: name, test, group, rate of the first arm.
 const STEPS: [(&str, &str, &str, f64); 10] = [
@@ -46,6 +47,8 @@ pub struct RunSpec {
     pub others_share: f64,
     /// Speed of the host before the run and after it; empty: not measured.
     pub host_speeds: Vec<f64>,
+    /// Transactions that failed in each test of the last arm. All tests then count new orders.
+    pub failed_transactions: Option<u32>,
 }
 
 impl Default for RunSpec {
@@ -63,6 +66,7 @@ impl Default for RunSpec {
             families: vec![],
             others_share: 0.0,
             host_speeds: vec![],
+            failed_transactions: None,
         }
     }
 }
@@ -187,6 +191,10 @@ fn host(spec: &RunSpec) -> Vec<Fact> {
 }
 
 const THOUSAND_ROWS: Unit = Unit::new("krows", "reading a thousand rows", "1000 rows", "thousand rows");
+const NEW_ORDERS: Unit = Unit::new("new_orders", "a new order", "new order", "new orders");
+/// The kinds of transactions of TPROC-C.
+const KINDS: [&str; 6] =
+    ["new-order", "new-order-rolled-back", "payment", "delivery", "stock-level", "order-status"];
 
 fn role(position: usize) -> model::Role {
     match STEPS[position].0.rsplit_once('.') {
@@ -244,7 +252,11 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         seed: Some(spec.seed),
         started_at_ms: Some(0),
         warmup_us: Some(5_000_000),
-        unit: if scans { THOUSAND_ROWS } else { defaults::QUERIES },
+        unit: match spec.failed_transactions {
+            Some(_) => NEW_ORDERS,
+            None if scans => THOUSAND_ROWS,
+            None => defaults::QUERIES,
+        },
         operations: if scans { rows as f64 / 1000.0 } else { queries as f64 },
         role: role(position),
         events: Some(if test.starts_with("read-only") { queries / 16 } else { queries }),
@@ -255,17 +267,24 @@ fn window(spec: &RunSpec, index: usize, position: usize) -> Observation {
         ..defaults::window(test, group, queries, 100.0)
     };
     let operations = window.operations;
+    let kind = |(place, kind): (u64, &str)| latencies(kind, &[(100.0, 1000 / place)]);
     let reads = if writes { 0.5 } else { 0.001 * index as f64 };
     let mut metrics = metrics(operations, index, reads);
     if index + 1 == spec.arms.len() {
         let all_us = window.elapsed_us as f64 * metrics["cpus"];
         metrics.insert("rest_us".into(), all_us * spec.others_share);
+        let failed =
+            spec.failed_transactions.map(|count| ("failed_transactions".to_owned(), f64::from(count)));
+        metrics.extend(failed);
     }
     Observation {
         metrics,
         connections: vec![ConnectionCpu::only(0, 41e6), ConnectionCpu::only(1, 43e6 + index as f64 * 1e6)],
         counters: counters(operations, index, writes),
-        histograms: vec![histogram(operations as u64, index)],
+        histograms: match spec.failed_transactions {
+            None => vec![histogram(operations as u64, index)],
+            Some(_) => (1..).zip(["event"].into_iter().chain(KINDS)).map(kind).collect(),
+        },
         plans: vec![plan(test, index)],
         fingerprint: vec![
             ("dead_rows".into(), (index * 1000).to_string()),
