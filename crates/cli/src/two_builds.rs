@@ -65,13 +65,7 @@ impl TwoBuilds<'_> {
         plan.base = self.arms[0].arm.to_owned();
         plan.name = self.name.to_owned();
         if let Some(budget) = self.budget {
-            let budget = parse_budget(budget);
-            plan.budget =
-                Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
-            // What the plan promises beyond its own budget is not promised beyond the user's.
-            if let Some(blocks) = &mut plan.isolated {
-                blocks.blocks_min = 0;
-            }
+            set_budget(&mut plan, budget)?;
         }
         if let Some(unknown) = self.tests.iter().find(|name| plan.step(name).is_none()) {
             let remedy = did_you_mean(unknown, plan.workload.steps.iter().map(String::as_str))
@@ -86,9 +80,21 @@ impl TwoBuilds<'_> {
         if !self.tests.is_empty() {
             plan.workload.steps = self.tests.to_vec();
         }
-        // The resolved plan is checked like any other; only its name is new. Its warnings have been shown before.
-        Ok(check_plan(&plan.to_toml()?, "--label")?.plan)
+        // The resolved plan is checked like any other. Its warnings have been shown before.
+        Ok(check_plan(&plan.to_toml()?, self.plan)?.plan)
     }
+}
+
+/// Sets the budget of a plan of blocks to that of an option `--budget`.
+pub fn set_budget(plan: &mut Plan, budget: &str) -> Result<(), Usage> {
+    let budget = parse_budget(budget);
+    plan.budget =
+        Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
+    // What the plan promises beyond its own budget is not promised beyond the user's.
+    if let Some(blocks) = &mut plan.isolated {
+        blocks.blocks_min = 0;
+    }
+    Ok(())
 }
 
 impl BuildArg<'_> {
