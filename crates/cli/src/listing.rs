@@ -1,7 +1,8 @@
 //! Lists of things (runs, builds, configs) in every output format: aligned and no wider than the terminal, Markdown,
 //! CSV.
 //!
-//! If text does not fit, optional columns are dropped, then elastic columns are wrapped. Other formats are complete. Each verb builds its own JSON, which has more fields than the list.
+//! If text does not fit, optional columns are dropped, then elastic columns are wrapped. Other formats are complete.
+//! Each verb builds its own JSON, which has more fields than the list.
 
 use crate::context::Context;
 use crate::out;

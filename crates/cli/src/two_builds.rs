@@ -1,9 +1,9 @@
 //! A plan that measures one build against another, for verbs that take builds in place of a plan.
 
 use crate::Usage;
-use crate::verbs::plan::{check_plan, known_config, read_plan};
+use crate::verbs::plan::{check_plan, known_config, read_plan, set_budget};
 use rqps_model::{BuildSource, BuildSpec, did_you_mean};
-use rqps_plan::{Arm, Plan, Protocol, parse_budget};
+use rqps_plan::{Arm, Plan, Protocol};
 
 /// Two builds and what the command line changes in a plan. The plan's `control` decides if the first is measured twice.
 pub struct TwoBuilds<'a> {
@@ -83,18 +83,6 @@ impl TwoBuilds<'_> {
         // The resolved plan is checked like any other. Its warnings have been shown before.
         Ok(check_plan(&plan.to_toml()?, self.plan)?.plan)
     }
-}
-
-/// Sets the budget of a plan of blocks to that of an option `--budget`.
-pub fn set_budget(plan: &mut Plan, budget: &str) -> Result<(), Usage> {
-    let budget = parse_budget(budget);
-    plan.budget =
-        Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
-    // What the plan promises beyond its own budget is not promised beyond the user's.
-    if let Some(blocks) = &mut plan.isolated {
-        blocks.blocks_min = 0;
-    }
-    Ok(())
 }
 
 impl BuildArg<'_> {

@@ -43,8 +43,8 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     })
 }
 
-/// How many letters differ, if few enough for typos: in all, and in each part between `_`. `query_cache_size` is no typo of
-/// `host_cache_size`.
+/// How many letters differ, if few enough for typos: in all, and in each part between `_`. `query_cache_size` is no
+/// typo of `host_cache_size`.
 fn typos(written: &str, word: &str) -> Option<usize> {
     let allowed = |part: &str| 1 + part.chars().count() / 4;
     let distance = Some(edit_distance(written, word)).filter(|distance| *distance <= allowed(written))?;

@@ -1,6 +1,6 @@
 //! `run`: run a plan and write its report.
 
-use super::plan::read_plan;
+use super::plan::{read_plan, set_budget};
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
 use crate::busy::Busy;
@@ -9,7 +9,6 @@ use crate::human;
 use crate::kit::KIT;
 use crate::progress::Progress;
 use crate::search::first_verdicts_seconds;
-use crate::two_builds::set_budget;
 use crate::{EXIT_FAILED, Usage, out};
 use anyhow::Context as _;
 use rqps_builds::Dirs;
