@@ -116,6 +116,12 @@ impl Cache {
         Ok(self.manifests()?.iter().find_map(made_from))
     }
 
+    /// The archive or source key that a cached build was made from.
+    pub fn made_from(&self, build: &Build) -> Option<String> {
+        let name = build.root.strip_prefix(&self.dir).ok()?;
+        Some(read_manifest(&self.dir.join(format!("{}.json", name.display())))?.archive_sha256)
+    }
+
     /// All builds that look intact; missing and damaged ones are skipped.
     pub fn builds(&self) -> Result<Vec<Build>> {
         Ok(self.manifests()?.iter().filter_map(|path| self.load(path)).collect())

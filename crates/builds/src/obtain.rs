@@ -77,6 +77,23 @@ pub fn check_reference(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> 
     }
 }
 
+/// The other `count - 1` copies of a build that was compiled here, which have the same functions at other addresses;
+/// none of a build from elsewhere. `spec` is what names the build.
+///
+/// # Errors
+/// If one is not in the cache, and does not compile or `spec` no longer names the source.
+pub fn copies(
+    dirs: &Dirs,
+    (build, spec): (&Build, &BuildSpec),
+    count: u32,
+    watch: &mut Watch<'_>,
+) -> Result<Vec<Build>> {
+    let product = products::get(spec.dbms);
+    let copies =
+        (2..=count).map(|number| source::copy_of(dirs, product, (build, &spec.source), number, watch));
+    copies.filter_map(Result::transpose).collect()
+}
+
 /// The build that [`resolve`] would return, as far as that is known without network and compiler: of a series the
 /// newest in the cache; else one that is not here, see [`Build::unseen`].
 pub fn foresee(dirs: &Dirs, spec: &BuildSpec) -> Result<Build> {

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rqps_builds::{Build, BuildProgress, Dirs, Error, Watch, compile, list_builds, log_of};
+use rqps_builds::{Build, BuildProgress, Dirs, Error, Watch, compile, copies, list_builds, log_of};
 use rqps_model::{BuildSource, BuildSpec, Dbms, SourceSpec};
 
 const CONFIGURE: &str = r#"#!/bin/sh
@@ -156,6 +156,32 @@ fn a_source_is_built_once_and_not_modified() {
     fs::remove_file(&program).unwrap();
     scene.write("postgres.c", POSTGRES);
     assert_eq!(scene.build_source().hash, first.hash, "made again, the same source is another build");
+}
+
+#[test]
+fn copies_have_the_same_functions_at_other_addresses_and_need_no_source_later() {
+    let scene = Scene::new();
+    let first = scene.build_source();
+    let copies_by = |spec: &BuildSpec| Watch::nobody(|watch| copies(&scene.dirs, (&first, spec), 3, watch));
+    let source = BuildSource::Source(scene.spec(&scene.source().to_string_lossy()));
+    let made = copies_by(&BuildSpec { dbms: Dbms::Postgres, source }).unwrap();
+    let main_at = |build: &Build| {
+        let symbols = Command::new("nm").arg(build.bin_dir.join("postgres")).output().unwrap();
+        let symbols = String::from_utf8(symbols.stdout).unwrap();
+        let main = symbols.lines().find(|line| line.ends_with(" T main")).unwrap();
+        u64::from_str_radix(&main[..16], 16).unwrap()
+    };
+    let at: Vec<u64> = [&first, &made[0], &made[1]].into_iter().map(main_at).collect();
+    assert_eq!([at[1] - at[0], at[2] - at[0]], [16, 32]);
+    assert!(made[1].origin.ends_with("flavour plain, copy 3"), "{}", made[1].origin);
+    assert_eq!(made[1].family, first.family);
+    // As a resumed run names a build whose source may have changed.
+    fs::remove_dir_all(scene.source()).unwrap();
+    let by_path = BuildSpec::from_path(Dbms::Postgres, &first.root);
+    assert_eq!(copies_by(&by_path).unwrap(), made);
+    fs::remove_dir_all(&made[0].root).unwrap();
+    let error = copies_by(&by_path).unwrap_err().to_string();
+    assert!(error.starts_with("copy 2 of the build in ") && error.contains("begin a new run"), "{error}");
 }
 
 #[test]

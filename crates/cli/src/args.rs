@@ -13,7 +13,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use fleet::{FleetArg, FleetArgs, FleetRunArgs, FleetVerb};
 pub use import::ImportArgs;
-use rqps_plan::Driver;
+use rqps_plan::{Driver, limits};
 use rqps_report::{Format, Section};
 pub use series::SeriesArgs;
 use std::ffi::OsString;
@@ -209,8 +209,11 @@ pub struct RunArgs {
     #[arg(add = complete::plans())]
     pub plan: String,
     /// Name the run, in place of the plan's name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = label)]
     pub label: Option<String>,
+    /// Maximum time to measure (15m, 1h), in place of the plan's, for a plan with blocks
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
     /// Keep the data directories of finished arms
     #[arg(long)]
     pub keep_data: bool,
@@ -330,6 +333,14 @@ pub struct SectionArgs {
 }
 
 /// Accepts all sections; help lists them.
+/// A name for a run, which becomes part of its folder's.
+fn label(text: &str) -> Result<String, String> {
+    let example = limits::folder_name_from(text);
+    limits::is_folder_name(text).then(|| text.to_owned()).ok_or_else(|| {
+        format!("use letters, digits, `.`, `_`, `-`, beginning with a letter or digit: for example {example}")
+    })
+}
+
 fn section_parser() -> impl TypedValueParser<Value = Section> {
     PossibleValuesParser::new(Section::ALL.map(Section::key)).try_map(|name| name.parse::<Section>())
 }
@@ -372,6 +383,9 @@ pub struct ExplainArgs {
     /// Only these tests, changed or not [default: those that changed or are inconclusive]
     #[arg(value_name = "TEST", add = complete::tests())]
     pub tests: Vec<String>,
+    /// As other commands name tests
+    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',', hide = true, add = complete::tests())]
+    pub more_tests: Vec<String>,
     /// Only this arm, which may be the control
     #[arg(long = "arm", value_name = "ARM,…", value_delimiter = ',')]
     pub arms: Vec<String>,

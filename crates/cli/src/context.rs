@@ -8,6 +8,7 @@ use rqps_fleet::Fleet;
 use rqps_model::did_you_mean;
 use rqps_report::{Format, Screen};
 use rqps_store::{RunFolder, RunSummary};
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -128,6 +129,22 @@ impl Context {
     /// The folder of a run given by path, name, label (the newest of that label), or `last`: the newest of all.
     pub fn run_path(&self, name: &str) -> anyhow::Result<PathBuf> {
         self.preferred_run_path(name, |_| true)
+    }
+
+    /// Like [`Context::run_path`] for what reads results: runs that have some come before newer ones without.
+    pub fn results_path(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let path = self.preferred_run_path(name, RunSummary::has_results)?;
+        if name == LAST {
+            let newest = self.run_path(name)?;
+            if newest != path {
+                let [newest, found] =
+                    [newest, path.clone()].map(|path| path.file_name().map(OsStr::to_owned));
+                let [newest, found] =
+                    [newest, found].map(|name| name.unwrap_or_default().display().to_string());
+                out::message(&format!("note: {newest} has no results; this is {found}, the newest that has"));
+            }
+        }
+        Ok(path)
     }
 
     /// Like [`Context::run_path`], but those that are `preferred` come before the newest.

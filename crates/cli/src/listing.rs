@@ -1,18 +1,17 @@
 //! Lists of things (runs, builds, configs) in every output format: aligned and no wider than the terminal, Markdown,
 //! CSV.
 //!
-//! If text does not fit, optional columns are dropped, then the one elastic column is truncated with `…`. Other formats
-//! are complete. Each verb builds its own JSON, which has more fields than the list.
+//! If text does not fit, optional columns are dropped, then elastic columns are wrapped. Other formats are complete.
+//! Each verb builds its own JSON, which has more fields than the list.
 
 use crate::context::Context;
 use crate::out;
-use rqps_model::cut;
-use rqps_report::{Format, tame};
+use rqps_report::{Format, in_width, tame};
 use serde_json::Value;
 
 const GAP: &str = "  ";
 const RESET: &str = "\x1b[0m";
-/// Minimum width of the elastic column.
+/// Minimum width of an elastic column.
 const ELASTIC_MIN: usize = 12;
 
 pub struct Listing {
@@ -39,7 +38,7 @@ impl Column {
         Self { name, right_aligned: true, is_elastic: false, drop_order: 0 }
     }
 
-    /// Truncated when a line is too long; at most one per list.
+    /// Wrapped when a line is too long.
     pub fn elastic(name: &'static str) -> Self {
         Self { name, right_aligned: false, is_elastic: true, drop_order: 0 }
     }
@@ -150,51 +149,67 @@ impl Listing {
         let Some(width) = width else {
             return widths;
         };
-        let elastic = self.columns.iter().position(|column| column.is_elastic);
-        // By how much a line is too long with the elastic column at its minimum.
-        let excess_of = |widths: &[Option<usize>]| {
-            let narrow = |(index, width): (usize, &Option<usize>)| {
-                let width = (*width)?;
-                let least = if Some(index) == elastic { width.min(ELASTIC_MIN) } else { width };
-                Some(least + GAP.len())
-            };
-            let total: usize = widths.iter().enumerate().filter_map(narrow).sum();
-            total.saturating_sub(width + GAP.len())
+        let total_of = |widths: &[Option<usize>]| {
+            widths.iter().flatten().map(|width| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
         };
+        let least: Vec<Option<usize>> = self
+            .columns
+            .iter()
+            .zip(&widths)
+            .map(|(column, width)| {
+                width.map(|all| if column.is_elastic { all.min(ELASTIC_MIN) } else { all })
+            })
+            .collect();
+        let mut is_dropped = vec![false; widths.len()];
         let mut droppable: Vec<(u8, usize)> =
             self.columns.iter().enumerate().map(|(index, column)| (column.drop_order, index)).collect();
         droppable.sort_unstable();
         for (_, index) in droppable.into_iter().filter(|(order, _)| *order > 0) {
-            if excess_of(&widths) > 0 {
-                widths[index] = None;
-            }
+            let left = least.iter().zip(&is_dropped).map(|(width, dropped)| width.filter(|_| !dropped));
+            is_dropped[index] = total_of(&left.collect::<Vec<_>>()) > width;
         }
-        if let Some(index) = elastic {
-            let total: usize = widths.iter().flatten().map(|width| width + GAP.len()).sum();
-            let excess = total.saturating_sub(width + GAP.len());
-            widths[index] =
-                widths[index].map(|width| width.saturating_sub(excess).max(width.min(ELASTIC_MIN)));
+        widths
+            .iter_mut()
+            .zip(&is_dropped)
+            .filter(|(_, dropped)| **dropped)
+            .for_each(|(width, _)| *width = None);
+        // The widest gives first.
+        while total_of(&widths) > width {
+            let elastic = self.columns.iter().zip(&mut widths).filter(|(column, _)| column.is_elastic);
+            let widest = elastic.filter_map(|(_, width)| width.as_mut()).max();
+            let Some(widest) = widest.filter(|width| **width > ELASTIC_MIN) else { break };
+            *widest -= 1;
         }
         widths
     }
 
+    /// A row, in several lines if columns are wrapped.
     fn line(&self, cells: &[Cell], widths: &[Option<usize>], color: bool) -> String {
-        let mut line = String::new();
-        for ((column, width), cell) in self.columns.iter().zip(widths).zip(cells) {
-            let Some(width) = width else { continue };
-            let text = cut(&cell.text, *width);
-            let pad = " ".repeat(width.saturating_sub(text.chars().count()));
-            let text = match cell.tint.filter(|_| color) {
-                Some(tint) => tint.paint(&text),
-                None => text.into_owned(),
-            };
-            match column.right_aligned {
-                true => line.extend([&pad, &*text, GAP]),
-                false => line.extend([&*text, &pad, GAP]),
+        let shown = self.columns.iter().zip(widths).zip(cells);
+        let shown: Vec<(&Column, usize, &Cell, Vec<String>)> = shown
+            .filter_map(|((column, width), cell)| {
+                Some((column, (*width)?, cell, in_width(&cell.text, (*width)?)))
+            })
+            .collect();
+        let height = shown.iter().map(|(.., lines)| lines.len()).max().unwrap_or(0);
+        let line = |at: usize| {
+            let mut line = String::new();
+            for (column, width, cell, lines) in &shown {
+                let text = lines.get(at).map_or("", String::as_str);
+                let pad = " ".repeat(width.saturating_sub(text.chars().count()));
+                let text = match cell.tint.filter(|_| color && !text.is_empty()) {
+                    Some(tint) => tint.paint(text),
+                    None => text.to_owned(),
+                };
+                match column.right_aligned {
+                    true => line.extend([&pad, &*text, GAP]),
+                    false => line.extend([&*text, &pad, GAP]),
+                }
             }
-        }
-        line.truncate(line.trim_end().len());
-        line
+            line.truncate(line.trim_end().len());
+            line
+        };
+        (0..height).map(line).collect::<Vec<_>>().join("\n")
     }
 
     fn markdown(&self) -> String {
@@ -240,12 +255,18 @@ mod tests {
         assert_eq!(listing().text(None, false), whole);
         assert_eq!(listing().text(Some(80), false), whole);
         let narrow = listing().text(Some(28), false);
-        assert_eq!(narrow, "name     size  what\na        1 kB  the first, o…\nsecond  12 MB  ends");
+        assert_eq!(
+            narrow,
+            "name     size  what\na        1 kB  the first, of\n               | two\nsecond  12 MB  ends"
+        );
         let mut droppable = listing();
         droppable.columns[1].drop_order = 1;
         assert_eq!(droppable.text(Some(28), false), narrow, "dropped without need");
-        assert_eq!(droppable.text(Some(24), false), "name    what\na       the first, of |…\nsecond  ends");
-        assert_eq!(listing().text(Some(3), false).lines().nth(1), Some("a        1 kB  the first,…"));
+        assert_eq!(
+            droppable.text(Some(22), false),
+            "name    what\na       the first, of\n        | two\nsecond  ends"
+        );
+        assert_eq!(listing().text(Some(3), false).lines().nth(1), Some("a        1 kB  the first,"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A plan that measures one build against another, for verbs that take builds in place of a plan.
 
 use crate::Usage;
-use crate::verbs::plan::{check_plan, known_config, read_plan};
+use crate::verbs::plan::{check_plan, known_config, read_plan, set_budget};
 use rqps_model::{BuildSource, BuildSpec, did_you_mean};
-use rqps_plan::{Arm, Plan, Protocol, parse_budget};
+use rqps_plan::{Arm, Plan, Protocol};
 
 /// Two builds and what the command line changes in a plan. The plan's `control` decides if the first is measured twice.
 pub struct TwoBuilds<'a> {
@@ -65,13 +65,7 @@ impl TwoBuilds<'_> {
         plan.base = self.arms[0].arm.to_owned();
         plan.name = self.name.to_owned();
         if let Some(budget) = self.budget {
-            let budget = parse_budget(budget);
-            plan.budget =
-                Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
-            // What the plan promises beyond its own budget is not promised beyond the user's.
-            if let Some(blocks) = &mut plan.isolated {
-                blocks.blocks_min = 0;
-            }
+            set_budget(&mut plan, budget)?;
         }
         if let Some(unknown) = self.tests.iter().find(|name| plan.step(name).is_none()) {
             let remedy = did_you_mean(unknown, plan.workload.steps.iter().map(String::as_str))
@@ -86,8 +80,8 @@ impl TwoBuilds<'_> {
         if !self.tests.is_empty() {
             plan.workload.steps = self.tests.to_vec();
         }
-        // The resolved plan is checked like any other; only its name is new. Its warnings have been shown before.
-        Ok(check_plan(&plan.to_toml()?, "--label")?.plan)
+        // The resolved plan is checked like any other. Its warnings have been shown before.
+        Ok(check_plan(&plan.to_toml()?, self.plan)?.plan)
     }
 }
 

@@ -20,8 +20,18 @@ const ASKING_FACTS: &str = "reading the server's version and settings";
 #[derive(Clone)]
 pub struct Ingredients {
     pub build: Build,
+    /// Its other copies, which blocks run in turn with it.
+    pub copies: Vec<Build>,
     pub config: Config,
     pub system: &'static dyn System,
+}
+
+impl Ingredients {
+    /// Copy `number`, from 1, and its number: an arm without copies always runs the first.
+    pub(crate) fn copy(&self, number: u32) -> (u32, &Build) {
+        let other = number.checked_sub(2).and_then(|at| self.copies.get(at as usize));
+        other.map_or((1, &self.build), |copy| (number, copy))
+    }
 }
 
 /// Letters of a value that a warning about something else is not likely to contain: `OFF` says nothing.

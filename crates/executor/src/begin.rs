@@ -29,25 +29,27 @@ pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Re
 
 /// Like [`resolve`], but neither downloads nor compiles: builds that are not here are known by name alone.
 pub fn foresee(kit: &Kit, plan: &Plan, dirs: &Dirs) -> Result<Vec<Ingredients>> {
-    let build = |arm: &Arm| match arm.build.source {
-        BuildSource::Path(_) => {
-            Watch::nobody(|watch| Ok(kit.system(arm.build.dbms)?.build(dirs, &arm.build, watch)?))
+    let build = |arm: &Arm| -> Result<Build> {
+        match arm.build.source {
+            BuildSource::Path(_) => {
+                Watch::nobody(|watch| Ok(kit.system(arm.build.dbms)?.build(dirs, &arm.build, watch)?))
+            }
+            BuildSource::Version(_) | BuildSource::Source(_) => Ok(rqps_builds::foresee(dirs, &arm.build)?),
         }
-        BuildSource::Version(_) | BuildSource::Source(_) => Ok(rqps_builds::foresee(dirs, &arm.build)?),
     };
-    let builds = plan.arms.iter().map(build).collect::<Result<_>>()?;
+    let builds = plan.arms.iter().map(|arm| Ok((build(arm)?, Vec::new()))).collect::<Result<_>>()?;
     with_configs(kit, plan, dirs, builds)
 }
 
-fn with_configs(kit: &Kit, plan: &Plan, dirs: &Dirs, builds: Vec<Build>) -> Result<Vec<Ingredients>> {
+fn with_configs(kit: &Kit, plan: &Plan, dirs: &Dirs, builds: Vec<Copies>) -> Result<Vec<Ingredients>> {
     let mut limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
     if let Some(bytes_max) = plan.work.server_memory_bytes_max() {
         limits.memory_bytes = limits.memory_bytes.min(bytes_max);
     }
-    let with_config = |(arm, build): (&Arm, Build)| {
+    let with_config = |(arm, (build, copies)): (&Arm, Copies)| {
         let system = kit.system(build.dbms)?;
         let config = system.config(&build, &arm.config, Some(&limits))?;
-        Ok(Ingredients { build, config, system })
+        Ok(Ingredients { build, copies, config, system })
     };
     plan.arms.iter().zip(builds).map(with_config).collect()
 }
@@ -60,15 +62,24 @@ pub(crate) fn resident(plan: &Plan) -> u64 {
     }
 }
 
-fn resolve_builds(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Build>> {
+/// A build and its other copies.
+type Copies = (Build, Vec<Build>);
+
+fn resolve_builds(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Copies>> {
     let driver = kit.driver(plan)?;
     plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
     // A mistyped reference is told before the first of them is compiled.
     for arm in plan.arms.iter().skip(1) {
         rqps_builds::check_reference(dirs, &arm.build, watch)?;
     }
-    let mut build = |arm: &Arm| Ok(kit.system(arm.build.dbms)?.build(dirs, &arm.build, watch)?);
-    plan.arms.iter().map(&mut build).collect()
+    let copies = plan.blocks().copies;
+    let build = |arm: &Arm| {
+        let system = kit.system(arm.build.dbms)?;
+        let build = system.build(dirs, &arm.build, watch)?;
+        let others = system.copies(dirs, (&build, &arm.build), copies, watch)?;
+        Ok((build, others))
+    };
+    plan.arms.iter().map(build).collect()
 }
 
 /// Creates a run folder for a plan in `results`. A dump that was `taken` for this run moves into it.
@@ -205,14 +216,14 @@ fn reopened(
         .iter()
         .zip(resolve_builds(kit, &plan, dirs, watch)?)
         .zip(&run.arms)
-        .map(|((arm, mut build), then)| {
+        .map(|((arm, (mut build, copies)), then)| {
             same_build(then, &build)?;
             build.origin.clone_from(&then.build_origin);
             let pinned = run.folder.path().join(pinned_config(&arm.name));
             let system = kit.system(build.dbms)?;
             let mut config = system.config(&build, &pinned.to_string_lossy(), None)?;
             config.name.clone_from(&then.config_name);
-            Ok(Ingredients { build, config, system })
+            Ok(Ingredients { build, copies, config, system })
         })
         .collect::<Result<Vec<_>>>()?;
     let driver = kit.driver(&plan)?;

@@ -25,6 +25,12 @@ pub(crate) fn meta(
         let of_arms = ingredients.iter().map(|ingredients| ingredients.system.method_of_blocks());
         let distinct: BTreeSet<_> = of_arms.collect();
         method.extend(distinct.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let copies = ingredients.iter().map(|one| one.copies.len() + 1).max().unwrap_or(1);
+        if copies > 1 {
+            let value =
+                format!("{copies} of each build from source, with functions at other addresses, in turn");
+            method.push(("copies".to_owned(), value));
+        }
     }
     Meta {
         name: plan.name.clone(),

@@ -53,7 +53,7 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         // The control has base's build and config.
         if is_file(&planned.config) && !planned.control && of_arm.build.is_here() {
             dirs.create_work()?;
-            let Ingredients { build, config, system } = of_arm;
+            let Ingredients { build, config, system, .. } = of_arm;
             for UnknownOption { option, question, loose } in
                 system.unknown_options(build, config, &dirs.work)?
             {

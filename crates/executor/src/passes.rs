@@ -114,6 +114,7 @@ impl Execution {
             side: arm.name.clone(),
             cpus: cpus.clone(),
             data_seq: None,
+            copy: 1,
         };
         let plan = self.plan();
         let block = Block {

@@ -43,6 +43,18 @@ pub trait System: Sync {
     /// `watch.stop` is set.
     fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build>;
 
+    /// The other `count - 1` copies of a build that was compiled here, which have the same functions at other
+    /// addresses; none of a build from elsewhere.
+    fn copies(
+        &self,
+        _dirs: &Dirs,
+        _build: (&Build, &BuildSpec),
+        _count: u32,
+        _watch: &mut Watch<'_>,
+    ) -> rqps_builds::Result<Vec<Build>> {
+        Ok(Vec::new())
+    }
+
     /// Reads a config for a build, by name or path. `limits` are for values that depend on the host; with `None` the
     /// config is read as written.
     fn config(&self, build: &Build, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config>;

@@ -14,8 +14,8 @@ pub enum Error {
         "two runs are named `{0}`, so their rows could not be distinguished: export them one by one, or rename a folder"
     )]
     SameName(String),
-    #[error("no table `{name}`; the tables are: {known}")]
-    UnknownTable { name: String, known: String },
+    #[error("no table `{name}`. {remedy}")]
+    UnknownTable { name: String, remedy: String },
     /// Text output was requested in a binary format.
     #[error(
         "parquet cannot be written to standard output: choose a directory with --to, or use --as csv or jsonl"

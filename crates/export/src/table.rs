@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use rqps_store::Cell;
 
 use crate::error::{Error, Result};
+use rqps_model::did_you_mean;
 
 const DOCUMENT: &str = include_str!("../../../docs/EXPORT.md");
 /// What follows the type of a column that may be null.
@@ -34,7 +35,9 @@ pub fn schema() -> &'static str {
 pub fn table(name: &str) -> Result<&'static Table> {
     ALL.iter().find(|table| table.name == name).ok_or_else(|| {
         let known: Vec<&str> = ALL.iter().map(|table| table.name).collect();
-        Error::UnknownTable { name: name.to_owned(), known: known.join(", ") }
+        let remedy = did_you_mean(name, known.iter().copied());
+        let remedy = remedy.unwrap_or_else(|| format!("The tables are: {}.", known.join(", ")));
+        Error::UnknownTable { name: name.to_owned(), remedy }
     })
 }
 

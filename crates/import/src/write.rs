@@ -183,6 +183,7 @@ fn block(assembled: &Assembled, number: u32) -> Block {
         side: String::new(),
         cpus: String::new(),
         data_seq: None,
+        copy: 1,
     });
     Block {
         number,

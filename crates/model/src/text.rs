@@ -30,12 +30,10 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         return None;
     }
     let written = written.to_lowercase();
-    let allowed = 1 + written.chars().count() / 4;
     let known: Vec<&str> = known.into_iter().filter(|word| is_word(word)).collect();
     let typo = known
         .iter()
-        .map(|word| (edit_distance(&written, &word.to_lowercase()), *word))
-        .filter(|(distance, _)| *distance <= allowed)
+        .filter_map(|word| Some((typos(&written, &word.to_lowercase())?, *word)))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word);
     let longer = known.iter().copied().filter(|word| shortens(&written, &word.to_lowercase()));
@@ -43,6 +41,17 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         [only] => Some(only),
         _ => None,
     })
+}
+
+/// How many letters differ, if few enough for typos: in all, and in each part between `_`. `query_cache_size` is no
+/// typo of `host_cache_size`.
+fn typos(written: &str, word: &str) -> Option<usize> {
+    let allowed = |part: &str| 1 + part.chars().count() / 4;
+    let distance = Some(edit_distance(written, word)).filter(|distance| *distance <= allowed(written))?;
+    let parts = || written.split('_').zip(word.split('_'));
+    let has_as_many = written.matches('_').count() == word.matches('_').count();
+    let are_near = parts().all(|(a, b)| edit_distance(a, b) <= allowed(a));
+    (!has_as_many || are_near).then_some(distance)
 }
 
 /// Whether a word is another one without some letters, at most half of them.
@@ -199,5 +208,8 @@ mod tests {
         assert_eq!(nearest("xx", known), None);
         assert_eq!(nearest("rdsecs", known), Some("read_seconds"));
         assert_eq!(nearest("wsec", known), None, "less than half");
+        assert_eq!(nearest("query_cache_size", ["host_cache_size"]), None, "another word");
+        assert_eq!(nearest("host_cahce_size", ["host_cache_size"]), Some("host_cache_size"));
+        assert_eq!(nearest("hostcache_size", ["host_cache_size"]), Some("host_cache_size"));
     }
 }

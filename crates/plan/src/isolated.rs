@@ -19,6 +19,8 @@ pub const LOADS: u32 = 3;
 
 /// Separates the draws of blocks from those of keys.
 const BLOCK_WORD: u64 = 0x0062_6c6f_636b;
+/// Separates the draws of copies from those of blocks.
+const COPY_WORD: u64 = 0x0063_6f70_7965;
 
 #[derive(Debug, Clone)]
 pub struct BlockPlan {
@@ -31,6 +33,8 @@ pub struct BlockPlan {
     pub sides: Vec<usize>,
     /// Which of their loads the arms start from, from 1 to [`LOADS`].
     pub load: u32,
+    /// The copy of its build that each arm runs, by index of [`Plan::arms`], from 1 to [`crate::Isolated::copies`].
+    pub copies: Vec<u32>,
     /// Which of the host's CPUs serves single clients: an index modulo their number.
     pub cpu_turn: u32,
     /// The tests, reading tests first.
@@ -69,7 +73,25 @@ pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
         }
     }
     // CPUs rotate, so that no run depends on one being drawn often.
-    BlockPlan { number, seed, starts, sides, load: load_of(number), cpu_turn: number - 1, tests: turns }
+    BlockPlan {
+        number,
+        seed,
+        starts,
+        sides,
+        load: load_of(number),
+        copies: copies_of(plan, number),
+        cpu_turn: number - 1,
+        tests: turns,
+    }
+}
+
+/// Each arm runs each of its copies once in as many blocks, in an order of its own: arms of one build, such as base and
+/// its control, are seldom both on the same copy.
+fn copies_of(plan: &Plan, number: u32) -> Vec<u32> {
+    let copies = plan.blocks().copies;
+    let (cycle, at) = ((number - 1) / copies, (number - 1) % copies);
+    let mut stream = Stream::new(&[plan.seed, COPY_WORD, u64::from(cycle)]);
+    plan.arms.iter().map(|_| stream.permutation(copies as usize)[at as usize] as u32 + 1).collect()
 }
 
 /// The load that the arms of a block start from, from 1.

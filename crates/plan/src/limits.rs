@@ -30,6 +30,8 @@ pub const WINDOWS: RangeInclusive<u64> = 1..=64;
 /// Seconds of a window in a block. Below a tenth, reading the counters takes longer than the window.
 pub const ISOLATED_WINDOW_SECONDS: RangeInclusive<f64> = 0.1..=3_600.0;
 pub const BLOCKS: RangeInclusive<u64> = 1..=1_000;
+/// Copies of a build.
+pub const COPIES: RangeInclusive<u64> = 1..=16;
 /// Seconds of a budget: at most 31 days.
 pub const BUDGET_SECONDS: RangeInclusive<u64> = 1..=31 * 86_400;
 /// Percent of a change that matters.

@@ -311,7 +311,7 @@ pub(crate) fn is_true(value: &bool) -> bool {
     *value
 }
 
-fn is_one(passes: &u32) -> bool {
+pub(crate) fn is_one(passes: &u32) -> bool {
     *passes == 1
 }
 

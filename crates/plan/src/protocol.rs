@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
+use rqps_model::BuildSource;
+
 use crate::limits;
 use crate::model::{Isolated, Protocol, VerdictOptions};
 use crate::plan::Plan;
@@ -11,8 +13,8 @@ use crate::problem::Problems;
 use crate::reader::{Found, Section};
 use crate::shared::TOP;
 
-const ISOLATED_KEYS: [&str; 6] =
-    ["control", "windows", "window_seconds", "blocks_max", "blocks_min", "count_instructions"];
+const ISOLATED_KEYS: [&str; 7] =
+    ["control", "windows", "window_seconds", "blocks_max", "blocks_min", "count_instructions", "copies"];
 /// Metrics that can have a minimum effect of interest.
 const METRICS: [&str; 8] =
     ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs", "stalls"];
@@ -97,6 +99,7 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
         count_instructions: section
             .boolean("count_instructions")
             .map_or(default.count_instructions, |found| found.value),
+        copies: section.integer("copies", limits::COPIES).map_or(default.copies, |found| found.value as u32),
     }
 }
 
@@ -175,5 +178,13 @@ pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
     } else if plan.arms.len() < 2 {
         let remedy = "Add an [[arm]], or leave `control` on to measure base against itself.";
         problems.error(&(0..0), "[[arm]]", "a single arm has nothing to compare with", remedy);
+    }
+    if plan.blocks().copies > 1
+        && !plan.arms.iter().any(|arm| matches!(arm.build.source, BuildSource::Source(_)))
+        && let Some(section) = top.table("isolated", "[isolated]")
+    {
+        let what = "only builds from source have copies, and no arm has one";
+        let remedy = "Remove it, or name source code: build = \"postgres+o2nofp:/src/postgres@master\".";
+        problems.warn(&section.key_at("copies"), section.place_of("copies"), what, remedy);
     }
 }

@@ -161,6 +161,8 @@ pub(crate) struct Table {
     pub labels: usize,
     pub rows: Vec<Row>,
     pub footnotes: Vec<String>,
+    /// Whether all columns stay side by side on a narrow terminal: words are wrapped instead.
+    pub together: bool,
     /// Whether documents for readers leave out columns without any figure: imported results lack many.
     pub hides_unknown: bool,
 }

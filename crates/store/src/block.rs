@@ -61,6 +61,8 @@ pub struct BlockArm {
     /// `seq` of the action that made the data it started from: the load, or a later action on this arm. `None` in
     /// passes of a sequence, or if not known.
     pub data_seq: Option<u32>,
+    /// The copy of its build that it ran, from 1.
+    pub copy: u32,
 }
 
 /// A small fixed piece of work, measured before and after a block to detect changes of the host.

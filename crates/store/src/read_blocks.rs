@@ -13,7 +13,7 @@ use crate::text_enum::word;
 pub(crate) fn read_blocks(connection: &Connection) -> rusqlite::Result<Vec<Block>> {
     let mut arms: BTreeMap<u32, Vec<_>> = grouped(
         connection,
-        "SELECT b.block, m.name, b.start_position, b.side, b.cpus, b.data_seq FROM block_arms b JOIN arms m ON m.id = b.arm_id \
+        "SELECT b.block, m.name, b.start_position, b.side, b.cpus, b.data_seq, b.copy FROM block_arms b JOIN arms m ON m.id = b.arm_id \
          ORDER BY b.block, b.arm_id",
         |row| {
             let arm = BlockArm {
@@ -22,6 +22,7 @@ pub(crate) fn read_blocks(connection: &Connection) -> rusqlite::Result<Vec<Block
                 side: row.get(3)?,
                 cpus: row.get(4)?,
                 data_seq: row.get(5)?,
+                copy: row.get(6)?,
             };
             Ok((row.get(0)?, arm))
         },

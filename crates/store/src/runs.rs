@@ -57,11 +57,18 @@ pub struct RunSummary {
     /// Actions in the schedule; 0: open-ended, block by block.
     pub actions_total: u32,
     pub blocks_done: u32,
+    /// Windows that were measured.
+    pub windows: usize,
     /// Why it is unreadable.
     pub problem: Option<String>,
 }
 
 impl RunSummary {
+    /// Whether something was measured: a block, a pass or a window of a sequence.
+    pub fn has_results(&self) -> bool {
+        self.windows > 0
+    }
+
     pub fn of(folder: &RunFolder) -> Self {
         match RunFolder::open(folder.path()) {
             Ok(run) => {
@@ -72,6 +79,7 @@ impl RunSummary {
                     actions_done: run.scheduled().count() as u32,
                     actions_total: run.meta.actions_total,
                     blocks_done: done.count() as u32,
+                    windows: run.windows.len(),
                     status: Some(run.status),
                     problem: None,
                     folder: folder.clone(),
@@ -85,6 +93,7 @@ impl RunSummary {
                 actions_done: 0,
                 actions_total: 0,
                 blocks_done: 0,
+                windows: 0,
                 problem: Some(error.to_string()),
             },
         }

@@ -34,8 +34,16 @@ impl RunWriter {
             for (arm, arm_id) in block.arms.iter().zip(ids) {
                 transaction.insert(
                     "block_arms",
-                    "block, arm_id, start_position, side, cpus, data_seq",
-                    params![block.number, arm_id, arm.start_position, arm.side, arm.cpus, arm.data_seq],
+                    "block, arm_id, start_position, side, cpus, data_seq, copy",
+                    params![
+                        block.number,
+                        arm_id,
+                        arm.start_position,
+                        arm.side,
+                        arm.cpus,
+                        arm.data_seq,
+                        arm.copy
+                    ],
                 )?;
             }
             Ok(())

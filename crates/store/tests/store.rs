@@ -174,6 +174,7 @@ fn block(number: u32) -> Block {
             side: "b".into(),
             cpus: "0-1".into(),
             data_seq: None,
+            copy: 1,
         }],
     }
 }

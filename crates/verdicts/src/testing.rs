@@ -194,6 +194,7 @@ fn write_block(writer: &mut RunWriter, spec: &Spec, number: u32, seq: &mut u32) 
         side: char::from(b'a' + (index as u8 + number as u8) % spec.arms.len() as u8).to_string(),
         cpus: "0".into(),
         data_seq: None,
+        copy: 1,
     });
     let is_void = number <= spec.void;
     writer.begin_block(&Block {

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rqps_model::{Dbms, SourceSpec};
+use rqps_model::{BuildSource, Dbms, SourceSpec};
 
 use crate::build::Build;
 use crate::cache::{Cache, Partial};
@@ -70,19 +70,35 @@ pub(crate) fn build(
     }
     let source = Source::find(dirs, dbms, spec, watch)?;
     let key = key_of(dbms, &source.identity, &flavour)?;
-    let job = Job { cache, product, dbms, spec, flavour, source };
-    if let Some(build) = job.cache.find_made_from(&key)? {
-        return checked(build);
+    let job = Job { cache, product, dbms, spec, flavour, source, copy: 1 };
+    checked(job.find_or_make(&key, watch)?)
+}
+
+/// Copy `number`, from 2, of a build that was compiled here; `None` of any other.
+///
+/// # Errors
+/// If it is not in the cache, and does not compile or `spec` no longer names the source.
+pub(crate) fn copy_of(
+    dirs: &Dirs,
+    product: &dyn Product,
+    (build, spec): (&Build, &BuildSource),
+    number: u32,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Build>> {
+    let cache = Cache::compiled(dirs, build.dbms);
+    let Some(key) = cache.made_from(build) else { return Ok(None) };
+    let key = sha256_hex(format!("{key}\0copy {number}").as_bytes());
+    if let Some(copy) = cache.find_made_from(&key)? {
+        return Ok(Some(copy));
     }
-    let what = format!("{dbms} from {}, flavour {}", job.source.origin, job.flavour.name);
-    let _lock = job.lock(&key, &what, watch)?;
-    if let Some(build) = job.cache.find_made_from(&key)? {
-        return checked(build);
-    }
-    job.remove_leftovers(&key)?;
-    let site = job.cache.dir().join(format!("{SITE_PREFIX}{}", &key[..16]));
-    let _removed_on_drop = Partial { path: site.clone() };
-    checked(job.make(&key, &site, watch)?)
+    let BuildSource::Source(spec) = spec else {
+        return Err(Error::CopyGone { build: build.root.clone(), number });
+    };
+    let spec = &SourceSpec { reference: build.commit.clone().or(spec.reference.clone()), ..spec.clone() };
+    let flavour = Flavour::load(&spec.flavour, build.dbms, product.systems())?.for_copy(number);
+    let source = Source::find(dirs, build.dbms, spec, watch)?;
+    let job = Job { cache, product, dbms: build.dbms, spec, flavour, source, copy: number };
+    job.find_or_make(&key, watch).map(Some)
 }
 
 /// Checks a spec without reading the source.
@@ -142,9 +158,33 @@ struct Job<'a> {
     spec: &'a SourceSpec,
     flavour: Flavour,
     source: Source,
+    /// From 1; see [`Flavour::for_copy`].
+    copy: u32,
 }
 
 impl Job<'_> {
+    /// The build that another process made meanwhile, or else a new one.
+    fn find_or_make(&self, key: &str, watch: &mut Watch<'_>) -> Result<Build> {
+        if let Some(build) = self.cache.find_made_from(key)? {
+            return Ok(build);
+        }
+        let what = format!("{} from {}, {}", self.dbms, self.source.origin, self.how());
+        let _lock = self.lock(key, &what, watch)?;
+        if let Some(build) = self.cache.find_made_from(key)? {
+            return Ok(build);
+        }
+        self.remove_leftovers(key)?;
+        let site = self.cache.dir().join(format!("{SITE_PREFIX}{}", &key[..16]));
+        let _removed_on_drop = Partial { path: site.clone() };
+        self.make(key, &site, watch)
+    }
+
+    /// Its flavour, and which copy it is.
+    fn how(&self) -> String {
+        let copy = if self.copy > 1 { format!(", copy {}", self.copy) } else { String::new() };
+        format!("flavour {}{copy}", self.flavour.name)
+    }
+
     /// Locks out other processes making the same build until the returned file is dropped.
     fn lock(&self, key: &str, what: &str, watch: &mut Watch<'_>) -> Result<File> {
         create_open_dir(self.cache.dir())?;
@@ -247,7 +287,7 @@ impl Job<'_> {
             dbms: self.dbms,
             reason: format!("it has no {}: name the directory that does", self.product.identified_by()),
         })?;
-        let what = format!("{} {version}, flavour {}", self.dbms, self.flavour.name);
+        let what = format!("{} {version}, {}", self.dbms, self.how());
         let requirements = self.flavour.for_version(&version);
         tools::check(&what, &self.flavour, &self.product.programs(&site), &requirements)?;
         let tree = path_text(&site.tree);
@@ -260,7 +300,7 @@ impl Job<'_> {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         HeldDir::open(&site.prefix)?.chown_tree(uid, gid, server_user()?.uid)?;
         let mut build = self.product.directory(&site.prefix)?;
-        build.origin = format!("{}, flavour {}", self.source.origin, self.flavour.name);
+        build.origin = format!("{}, {}", self.source.origin, self.how());
         build.commit = self.source.commit().map(str::to_owned);
         let flags = format!("{} {}", self.flavour.cflags, site.options.join(" "));
         build.family = family::with_flags(build.family, &flags);

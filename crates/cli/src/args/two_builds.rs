@@ -1,6 +1,6 @@
 //! The arguments of verbs that compare two builds.
 
-use super::one_of;
+use super::{label, one_of};
 use crate::complete;
 use clap::Args;
 use rqps_report::Detector;
@@ -26,7 +26,7 @@ pub struct UpgradeArgs {
     #[arg(long, requires = "new", add = complete::plans())]
     pub plan: Option<String>,
     /// Name of the run, to find it again [default: upgrade]
-    #[arg(long, requires = "new")]
+    #[arg(long, requires = "new", value_parser = label)]
     pub label: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub struct GateArgs {
     #[arg(long, add = complete::plans())]
     pub plan: Option<String>,
     /// Name of the run, to find it again [default: gate]
-    #[arg(long)]
+    #[arg(long, value_parser = label)]
     pub label: Option<String>,
     /// Measure what seven tests cost in instructions and CPU time, and judge no rates: a few minutes
     #[arg(long, requires = "head", conflicts_with = "plan")]

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 pub fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let mut runs = Vec::new();
     for name in &args.runs {
-        runs.push(RunFolder::open(&context.run_path(name)?)?);
+        runs.push(RunFolder::open(&context.results_path(name)?)?);
     }
     let show = Options { tests: args.tests.clone(), ..options(context, &args.sections) };
     let options = CompareOptions { show, force: args.force };

@@ -8,11 +8,11 @@ use rqps_store::RunFolder;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
-    let run = RunFolder::open(&context.run_path(&args.run)?)?;
+    let run = RunFolder::open(&context.results_path(&args.run)?)?;
     let options = ExplainOptions {
         format: context.format,
         screen: context.screen(),
-        tests: args.tests.clone(),
+        tests: [&*args.tests, &*args.more_tests].concat(),
         arms: args.arms.clone(),
         base: args.base.clone(),
         all: args.all,

@@ -25,7 +25,7 @@ pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     }
     let mut runs = Vec::new();
     for name in &args.runs {
-        runs.push(RunFolder::open(&context.run_path(name)?)?);
+        runs.push(RunFolder::open(&context.results_path(name)?)?);
     }
     let Some(dir) = &args.to else {
         return to_standard_output(context, args, &tables, &runs);

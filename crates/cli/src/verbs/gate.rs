@@ -26,7 +26,7 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
         (Some(plan), ..) if plan.ends_with(".toml") => {
             Err(Usage(format!("{plan} is a plan: rqps gate --plan {plan} --base BUILD --head BUILD")).into())
         }
-        (Some(run), ..) => judge(context, &context.run_path(run)?, args),
+        (Some(run), ..) => judge(context, &context.results_path(run)?, args),
         (None, Some(base), Some(head)) if base == head => {
             Err(Usage(format!("--base and --head are both {base}: name two builds")).into())
         }

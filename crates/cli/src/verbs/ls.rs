@@ -5,7 +5,8 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{human, out, search};
 use rqps_fleet::Fleet;
-use rqps_store::{Run, RunFolder, RunSummary};
+use rqps_model::counted;
+use rqps_store::{BlockStatus, Run, RunFolder, RunSummary};
 use rqps_verdicts::Tally;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -43,8 +44,8 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
         Column::text("state"),
         Column::number("done").optional(3),
         Column::number("size").optional(2),
-        Column::elastic("compared").optional(4),
-        Column::text("verdicts"),
+        Column::elastic("compared"),
+        Column::elastic("verdicts"),
     ]);
     let now_ms = rqps_store::now_ms();
     for row in &rows {
@@ -101,6 +102,8 @@ struct RunRow<'a> {
     summary: &'a RunSummary,
     compared: String,
     tally: Option<Tally>,
+    /// Blocks that the first verdicts lack.
+    lacks_blocks: usize,
     bytes: u64,
 }
 
@@ -111,6 +114,7 @@ impl<'a> RunRow<'a> {
             summary,
             compared: run.as_ref().map(compared).unwrap_or_default(),
             tally: run.as_ref().and_then(tally),
+            lacks_blocks: run.as_ref().map_or(0, lacks_blocks),
             bytes: size_of(summary.folder.path(), FOLDER_DEPTH_MAX),
         }
     }
@@ -128,6 +132,9 @@ impl<'a> RunRow<'a> {
         };
         let verdicts = match (&summary.problem, self.tally) {
             (Some(problem), _) => Cell::from(problem.as_str()).tinted(Some(Tint::Red)),
+            (None, Some(_)) if self.lacks_blocks > 0 => {
+                format!("none: {} short of the first", counted(self.lacks_blocks, "block")).into()
+            }
             (None, Some(tally)) => Cell::from(tally_text(tally)).tinted(tint(tally)),
             (None, None) => Cell::default(),
         };
@@ -291,6 +298,12 @@ fn tally(run: &Run) -> Option<Tally> {
     let rules = rqps_verdicts::rules_of(run).ok()?;
     let tally = rqps_verdicts::judge_run(run, &rules).ok()?.tally_of_tests();
     (tally != Tally::default()).then_some(tally)
+}
+
+fn lacks_blocks(run: &Run) -> usize {
+    let first = rqps_verdicts::rules_of(run).ok().and_then(|rules| Some(rules.looks.first()?.blocks));
+    let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+    first.unwrap_or(0).saturating_sub(done)
 }
 
 /// `2 worse, 1 better, 29 same`.

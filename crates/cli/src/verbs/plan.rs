@@ -7,11 +7,10 @@ use crate::kit::KIT;
 use crate::listing::{Column, Listing};
 use crate::{EXIT_FAILED, Usage, out};
 use rqps_executor::{Ingredients, Needs};
-use rqps_model::counted;
-use rqps_model::{BuildSpec, Dbms, did_you_mean};
+use rqps_model::{BuildSpec, Dbms, counted, did_you_mean};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
-use rqps_plan::{CheckedPlan, Plan, PlanContext, render_schedule, schedule};
+use rqps_plan::{CheckedPlan, Plan, PlanContext, parse_budget, render_schedule, schedule};
 use rqps_report::Format;
 use rqps_workloads::sql::dialect_of_address;
 use serde_json::json;
@@ -176,6 +175,18 @@ pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
         benchmarks: KIT.benchmarks,
     };
     Plan::parse(text, name, &context).map_err(|e| Usage(e.to_string()).into())
+}
+
+/// Sets the budget of a plan of blocks to that of an option `--budget`.
+pub fn set_budget(plan: &mut Plan, budget: &str) -> Result<(), Usage> {
+    let budget = parse_budget(budget);
+    plan.budget =
+        Some(budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 15m")))?);
+    // What the plan promises beyond its own budget is not promised beyond the user's.
+    if let Some(blocks) = &mut plan.isolated {
+        blocks.blocks_min = 0;
+    }
+    Ok(())
 }
 
 /// Checks that a config can be read.

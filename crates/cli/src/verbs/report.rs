@@ -13,7 +13,7 @@ use std::process::ExitCode;
 const PIXELS_PER_UNIT: f32 = 2.0;
 
 pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    let run = RunFolder::open(&context.run_path(&args.run)?)?;
+    let run = RunFolder::open(&context.results_path(&args.run)?)?;
     if let Some(file) = &args.html {
         let file = page_file(&run, file.as_deref())?;
         return write(&file, &rqps_report::html_report(&run)?);

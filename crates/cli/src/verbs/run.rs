@@ -1,6 +1,6 @@
 //! `run`: run a plan and write its report.
 
-use super::plan::{check_plan, read_plan};
+use super::plan::{read_plan, set_budget};
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
 use crate::busy::Busy;
@@ -30,8 +30,13 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut plan = read_plan(&args.plan)?;
     if let Some(label) = &args.label {
         plan.name.clone_from(label);
-        // Checks the name like any other.
-        plan = check_plan(&plan.to_toml()?, "--label")?.plan;
+    }
+    if let Some(budget) = &args.budget {
+        if plan.protocol != Protocol::Isolated {
+            let why = "it is a sequence, which runs to its end; only protocol = \"isolated\" has a budget";
+            return Err(Usage(format!("--budget does not apply to the plan {}: {why}", args.plan)).into());
+        }
+        set_budget(&mut plan, budget)?;
     }
     expect_time_for_verdicts(&plan)?;
     let mut execution = begin(context, plan)?;

@@ -26,7 +26,7 @@ const NEW: &str = "new";
 
 pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let Some(new) = &args.new else {
-        let folder = context.run_path(&args.old).map_err(|error| {
+        let folder = context.results_path(&args.old).map_err(|error| {
             let error = error.to_string();
             let error = error.trim_end_matches('.');
             Usage(format!("{error}. To measure an upgrade, name two builds: rqps upgrade OLD NEW"))

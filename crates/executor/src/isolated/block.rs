@@ -63,6 +63,7 @@ impl Blocks<'_> {
             side: side_letter(drawn.sides[index]),
             cpus: cpus.clone(),
             data_seq: context.data.data_seq(index, drawn.load),
+            copy: self.setup.ingredients[index].copy(drawn.copies[index]).0,
         };
         Block {
             number: drawn.number,
@@ -131,7 +132,17 @@ impl Blocks<'_> {
             .iter()
             .map(|&arm| {
                 let (side, cpu_turn, load) = (drawn.sides[arm], drawn.cpu_turn, drawn.load);
-                (arm, StartOptions { side, cpu_turn, load, instrument: None, reuses_data: false })
+                (
+                    arm,
+                    StartOptions {
+                        side,
+                        cpu_turn,
+                        load,
+                        copy: drawn.copies[arm],
+                        instrument: None,
+                        reuses_data: false,
+                    },
+                )
             })
             .collect();
         let mut servers = Servers::default();

@@ -146,11 +146,8 @@ impl Blocks<'_> {
                 let server = measured.as_mut().and_then(|servers| servers.take(arm));
                 let reuses_data = server.map(|server| stop(server, control)).transpose()?.is_some();
                 let instrument = Some(instrument);
-                let side = drawn.sides[arm];
-                arms.push((
-                    arm,
-                    StartOptions { side, cpu_turn: lane, load: drawn.load, instrument, reuses_data },
-                ));
+                let (side, load, copy) = (drawn.sides[arm], drawn.load, drawn.copies[arm]);
+                arms.push((arm, StartOptions { side, cpu_turn: lane, load, copy, instrument, reuses_data }));
             }
             let started = context.data.start_together(self, &arms, control)?;
             all.extend(self.count_lanes(

@@ -41,10 +41,18 @@ pub(super) struct StartOptions<'a> {
     pub cpu_turn: u32,
     /// Number of the load to start from.
     pub load: u32,
+    /// The copy of the arm's build to run.
+    pub copy: u32,
     /// Instrumenting program to run the server under.
     pub instrument: Option<&'a Instrument>,
     /// Starts on the data that the side holds instead of restoring them.
     pub reuses_data: bool,
+}
+
+impl StartOptions<'_> {
+    /// The first of everything, as before any block.
+    pub const FIRST: Self =
+        Self { side: 0, cpu_turn: 0, load: 1, copy: 1, instrument: None, reuses_data: false };
 }
 
 impl Data {
@@ -161,6 +169,7 @@ impl Data {
                 None => session_cpus.and_then(|cpus| self.online.without(&cpus)),
             },
             instrument: options.instrument.cloned(),
+            build: blocks.setup.ingredients[arm].copy(options.copy).1.clone(),
             ..spec_on(blocks, arm, data_dir)
         };
         with_config_of_blocks(blocks.setup.ingredients[arm].system, spec)

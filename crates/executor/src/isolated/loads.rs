@@ -69,7 +69,7 @@ impl Snapshot {
 /// Where each arm's data come from, judged by data keys, by index in the plan's arms.
 pub(super) fn origins(plan: &Plan, ingredients: &[Ingredients]) -> Vec<Origin> {
     let key = |arm: usize| {
-        let Ingredients { build, config, system } = &ingredients[arm];
+        let Ingredients { build, config, system, .. } = &ingredients[arm];
         let planned = &plan.arms[arm];
         (system.data_key(build, config), (planned.control || planned.own_load).then_some(arm))
     };
@@ -221,7 +221,7 @@ impl Data {
         control: &mut RunControl<'_>,
     ) -> Result<()> {
         self.provide(blocks, arm, 1, control)?;
-        let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, reuses_data: true };
+        let options = StartOptions { reuses_data: true, ..StartOptions::FIRST };
         self.restored_by = self.restore(blocks, arm, &options, control)?;
         let mut active = self.start(blocks, arm, options, control)?;
         let (mut facts, applied) = (active.facts(control)?, active.instance.applied().clone());

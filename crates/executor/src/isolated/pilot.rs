@@ -53,7 +53,7 @@ impl Blocks<'_> {
         }
         control.progress.stage(&format!("sizing {} on base", counted(reads.len() + writes.len(), "test")));
         let base = self.setup.plan.base_index();
-        let options = StartOptions { side: 0, cpu_turn: 0, load: 1, instrument: None, reuses_data: false };
+        let options = StartOptions::FIRST;
         let mut arm: Option<ActiveArm> = None;
         for test in reads.iter().chain(&writes) {
             control.check()?;

@@ -39,6 +39,16 @@ impl System for SqlSystem {
         resolve_watched(dirs, spec, watch)
     }
 
+    fn copies(
+        &self,
+        dirs: &Dirs,
+        build: (&Build, &BuildSpec),
+        count: u32,
+        watch: &mut Watch<'_>,
+    ) -> rqps_builds::Result<Vec<Build>> {
+        rqps_builds::copies(dirs, build, count, watch)
+    }
+
     fn config(&self, build: &Build, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config> {
         match limits {
             Some(limits) => load_config_for(build.dbms, &build.version, name_or_path, limits),

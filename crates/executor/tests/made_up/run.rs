@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// A plan and the directories of its run.
 pub struct Scene {
     dir: TempDir,
-    dirs: Dirs,
+    pub dirs: Dirs,
     plan: Plan,
 }
 

@@ -1,9 +1,11 @@
 //! Single faults, and how a run reports them.
 
 use crate::run::{End, SHARES, Scene};
+use crate::system::OPENED;
 use crate::world::{self, Fault, World};
 use rqps_executor::{Error, Finish};
 use rqps_store::{BlockStatus, Recorded, Run, Status, Window};
+use std::path::PathBuf;
 
 const STEPS: &str = "as_base = true\nsteps = [\"put-1\", \"sum-1\", \"put-2\"]";
 const BLOCKS: &str = "protocol = \"isolated\"\n[isolated]\ncontrol = false\nwindows = 2\nblocks_max = 6\nblocks_min = 6\ncount_instructions = false";
@@ -194,4 +196,39 @@ fn what_an_instance_warns_of_while_it_loads_is_recorded() {
         let warnings: Vec<&str> = warnings.map(|fact| fact.value.as_str()).collect();
         assert_eq!(warnings, ["\"ink_colour\" is old"], "{}", arm.name);
     }
+}
+
+#[test]
+fn blocks_run_the_copies_of_a_build_in_turn_and_record_which() {
+    world::replace(World::new(1));
+    let top = BLOCKS.replace("[isolated]", "[isolated]\ncopies = 3");
+    let scene = Scene::new(&top, "steps = [\"put-1\", \"sum-1\"]", 2);
+    let end = scene.execute();
+    assert!(matches!(end, End::Finished(Finish::Ended(_))), "{end:?}");
+    let run = scene.results();
+    // Of each block two arms, once for the test that reads and once for the one that writes.
+    let opened = OPENED.lock().unwrap();
+    let side_of = |(dir, hash): &(PathBuf, String)| {
+        let side = dir.parent()?.file_name()?.to_str()?.strip_prefix("side-")?;
+        dir.starts_with(&scene.dirs.work).then(|| (side.to_owned(), hash.clone()))
+    };
+    let opened: Vec<(String, String)> = opened.iter().filter_map(side_of).collect();
+    let of_blocks = opened[opened.len() - 6 * 4..].chunks(4);
+    for (block, opened) in run.blocks.iter().zip(of_blocks) {
+        for (arm, version) in block.arms.iter().zip(["11", "12"]) {
+            let expected = match arm.copy {
+                1 => format!("hash of {version}"),
+                number => format!("copy {number}"),
+            };
+            let here: Vec<_> = opened.iter().filter(|(side, _)| *side == arm.side).collect();
+            assert!(here.len() == 2 && here.iter().all(|(_, hash)| *hash == expected), "{arm:?} {opened:?}");
+        }
+    }
+    let copies = |arm: usize| run.blocks.iter().map(move |block| block.arms[arm].copy);
+    for arm in [0, 1] {
+        let mut each: Vec<u32> = copies(arm).collect();
+        each.sort_unstable();
+        assert_eq!(each, [1, 1, 2, 2, 3, 3], "each as often");
+    }
+    assert!(copies(0).ne(copies(1)), "arms of one build seldom run the same copy");
 }

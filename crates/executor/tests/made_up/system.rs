@@ -20,6 +20,10 @@ const FILE: &str = "ledger";
 
 pub struct Ledgers;
 
+/// Directories in which instances were opened, each with the hash of the build that ran there. Instances of a block
+/// start in threads of their own, which have no world.
+pub static OPENED: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
+
 impl System for Ledgers {
     fn runs(&self, _dbms: Dbms) -> bool {
         true
@@ -41,6 +45,17 @@ impl System for Ledgers {
             commit: None,
             notes: Vec::new(),
         })
+    }
+
+    fn copies(
+        &self,
+        _: &Dirs,
+        (build, _): (&Build, &BuildSpec),
+        count: u32,
+        _: &mut Watch<'_>,
+    ) -> rqps_builds::Result<Vec<Build>> {
+        let copy = |number| Build { hash: format!("copy {number}"), ..build.clone() };
+        Ok((2..=count).map(copy).collect())
     }
 
     fn config(&self, _: &Build, name: &str, _: Option<&HostLimits>) -> ServerResult<Config> {
@@ -96,6 +111,7 @@ impl System for Ledgers {
                 why: Box::default(),
             });
         }
+        OPENED.lock().unwrap().push((spec.data_dir.clone(), spec.build.hash.clone()));
         let text = fs::read_to_string(spec.data_dir.join(FILE)).unwrap();
         let state = State {
             data_dir: spec.data_dir.clone(),

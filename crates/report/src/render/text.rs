@@ -2,16 +2,15 @@
 
 use crate::document::{Align, Block, Cell, Column, Document, Row, Table, Tint};
 use crate::format::Screen;
-use crate::render::{by_group, wrapped};
+use crate::render::{by_group, in_width, wrapped};
 
 const RED: &str = "\x1b[31m";
 const GREEN: &str = "\x1b[32m";
 const GRAY: &str = "\x1b[90m";
 const RESET: &str = "\x1b[0m";
 const GAP: &str = "  ";
-/// Words of up to this many characters are never cut off: verdicts and names of metrics are shorter.
-const CUT_MIN: usize = 16;
-const CUT_NOTE: &str = "…: too long for this terminal; `--format markdown` prints it whole";
+/// Words of up to this many characters are never wrapped: verdicts and names of metrics are shorter.
+const WRAP_MIN: usize = 16;
 
 /// Renders the document as aligned text.
 pub(crate) fn render(document: &Document, screen: Screen) -> String {
@@ -44,9 +43,7 @@ fn render_block(block: &Block, screen: Screen) -> String {
 }
 
 fn render_table(table: &Table, screen: Screen) -> String {
-    let shown = table.shown();
-    let cut = screen.width.and_then(|width_max| cut_to_fit(&shown, width_max));
-    let table = cut.as_ref().unwrap_or(&shown);
+    let table = &*table.shown();
     let mut lines = vec![table.title.clone()];
     lines.extend(table.above());
     lines.extend(table.warnings().iter().map(|warning| format!("WARNING: {warning}")));
@@ -67,9 +64,6 @@ fn render_table(table: &Table, screen: Screen) -> String {
             lines.extend(rows.iter().map(|row| parts.line(part, &row.cells, screen.color)));
         }
         lines.extend(parts.remarks(&rows).map(|remark| wrapped(&remark, screen.width)));
-    }
-    if cut.is_some() {
-        lines.extend([String::new(), wrapped(CUT_NOTE, screen.width)]);
     }
     if !table.footnotes.is_empty() {
         lines.push(String::new());
@@ -94,8 +88,9 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn of(table: &'a Table, width_max: Option<usize>) -> Self {
         let count = table.columns.len();
-        let widths: Vec<usize> =
-            table.columns.iter().enumerate().map(|(index, column)| width(table, index, column)).collect();
+        let widths = width_max.and_then(|width_max| wrapped_widths(table, width_max)).unwrap_or_else(|| {
+            table.columns.iter().enumerate().map(|(index, column)| width(table, index, column)).collect()
+        });
         let all: Vec<usize> = (0..count).collect();
         let one = Self { table, widths, columns: vec![all], constants: Vec::new(), remarks: None };
         let Some(width_max) = width_max.filter(|width_max| one.width_of(&one.columns[0]) > *width_max) else {
@@ -121,9 +116,14 @@ impl<'a> Parts<'a> {
         let fits = |columns: &[usize]| one.width_of(&[columns, &names].concat()) <= width_max;
         let mut parts: Vec<Vec<usize>> = Vec::new();
         for group in groups {
-            let is_whole = fits(&group);
-            let pieces =
-                if is_whole { vec![group] } else { group.into_iter().map(|one| vec![one]).collect() };
+            let first_word = |index: &usize| table.columns[*index].name.split(' ').next();
+            let pieces: Vec<Vec<usize>> = match fits(&group) {
+                true => vec![group],
+                // `p50 old` and `p50 new` belong together.
+                false => {
+                    group.chunk_by(|a, b| first_word(a) == first_word(b)).map(<[usize]>::to_vec).collect()
+                }
+            };
             for piece in pieces {
                 match parts.last_mut() {
                     Some(part) if fits(&[part.as_slice(), &piece].concat()) => part.extend(piece),
@@ -154,19 +154,29 @@ impl<'a> Parts<'a> {
         columns.iter().map(|index| self.widths[*index] + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
     }
 
+    /// A row, in several lines if words are wrapped.
     fn line(&self, part: &[usize], cells: &[Cell], color: bool) -> String {
-        let mut line = String::new();
-        for index in part {
-            let Some(cell) = cells.get(*index) else { continue };
-            let pad = " ".repeat(self.widths[*index].saturating_sub(cell.text.chars().count()));
-            let text = tinted(cell, color);
-            match self.table.columns[*index].align {
-                Align::Right => line.extend([&pad, &*text, GAP]),
-                Align::Left => line.extend([&*text, &pad, GAP]),
+        let cells: Vec<(usize, &Cell, Vec<String>)> = part
+            .iter()
+            .filter_map(|index| cells.get(*index).map(|cell| (*index, cell)))
+            .map(|(index, cell)| (index, cell, in_width(&cell.text, self.widths[index])))
+            .collect();
+        let height = cells.iter().map(|(_, _, lines)| lines.len()).max().unwrap_or(0);
+        let line = |at: usize| {
+            let mut line = String::new();
+            for (index, cell, lines) in &cells {
+                let text = lines.get(at).map_or("", String::as_str);
+                let pad = " ".repeat(self.widths[*index].saturating_sub(text.chars().count()));
+                let text = tinted(text, cell.tint, color);
+                match self.table.columns[*index].align {
+                    Align::Right => line.extend([&pad, &*text, GAP]),
+                    Align::Left => line.extend([&*text, &pad, GAP]),
+                }
             }
-        }
-        line.truncate(line.trim_end().len());
-        line
+            line.truncate(line.trim_end().len());
+            line
+        };
+        (0..height).map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// `point-query, scan: rate: too noisy`, below the rows: each remark once, with the rows that it is about.
@@ -197,35 +207,43 @@ fn remarks_column(table: &Table) -> Option<usize> {
     (table.columns[last].align == Align::Left).then_some(last)
 }
 
-/// A copy of a table whose longest words would not even fit in a part of their own, with such words cut off: to where
-/// all columns fit, if that leaves `CUT_MIN` characters, else to that. None: all fit. Labels, remarks and what is
-/// printed once stay whole.
-fn cut_to_fit(table: &Table, width_max: usize) -> Option<Table> {
-    let (remarks, labels) = (remarks_column(table), table.columns.len() - table.labels);
-    let shown = |index: &usize| Some(*index) != remarks && !is_constant(table, *index);
-    let columns: Vec<usize> = (0..table.columns.len()).filter(shown).collect();
-    let is_name = |index: usize| if table.labels > 0 { index >= labels } else { index == 0 };
-    let is_words = |index: &usize| table.columns[*index].align == Align::Left && !is_name(*index);
-    let width_of = |index: &usize| width(table, *index, &table.columns[*index]);
-    let total = |columns: &mut dyn Iterator<Item = &usize>, cap: usize| {
+/// The widths of columns if long words are wrapped so that all columns fit side by side; where they cannot, so that
+/// each fits in a part of its own. None: nothing has to be wrapped. Labels, remarks and what is printed once stay whole,
+/// unless all columns of the table stay together.
+fn wrapped_widths(table: &Table, width_max: usize) -> Option<Vec<usize>> {
+    let count = table.columns.len();
+    let all: Vec<usize> = (0..count).map(|index| width(table, index, &table.columns[index])).collect();
+    let (remarks, labels) = (remarks_column(table), count - table.labels);
+    let is_shown = |index: &usize| Some(*index) != remarks && !is_constant(table, *index);
+    let shown: Vec<usize> = (0..count).filter(is_shown).collect();
+    let is_name = |index: &usize| if table.labels > 0 { *index >= labels } else { *index == 0 };
+    let is_words = |index: &usize| table.columns[*index].align == Align::Left && !is_name(index);
+    let total = |columns: &[usize], cap: usize| {
         let each =
-            columns.map(|index| if is_words(index) { width_of(index).min(cap) } else { width_of(index) });
+            columns.iter().map(|index| if is_words(index) { all[*index].min(cap) } else { all[*index] });
         each.map(|width| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
     };
-    let names = total(&mut columns.iter().filter(|index| is_name(**index)), usize::MAX);
-    let words: Vec<usize> = columns.iter().copied().filter(is_words).collect();
-    let longest = words.iter().map(width_of).max()?;
-    if longest <= CUT_MIN || longest + GAP.len() + names <= width_max {
+    let wrapped = |columns: &[usize], cap: usize| {
+        let is_wrapped = |index: &usize| is_words(index) && columns.contains(index);
+        (0..count).map(|index| if is_wrapped(&index) { all[index].min(cap) } else { all[index] }).collect()
+    };
+    let longest_of =
+        |columns: &[usize]| columns.iter().filter(|index| is_words(index)).map(|index| all[*index]).max();
+    let cap_of = |columns: &[usize]| {
+        (WRAP_MIN..longest_of(columns)?).rev().find(|cap| total(columns, *cap) <= width_max)
+    };
+    let every: Vec<usize> = (0..count).collect();
+    if table.together
+        && let Some(cap) = cap_of(&every)
+    {
+        return Some(wrapped(&every, cap));
+    }
+    let names: Vec<usize> = shown.iter().copied().filter(is_name).collect();
+    let longest = longest_of(&shown)?;
+    if longest <= WRAP_MIN || longest + GAP.len() + total(&names, usize::MAX) <= width_max {
         return None;
     }
-    let cap =
-        (CUT_MIN..longest).rev().find(|cap| total(&mut columns.iter(), *cap) <= width_max).unwrap_or(CUT_MIN);
-    let mut cut = table.clone();
-    let cells = cut.rows.iter_mut().flat_map(|row| row.cells.iter_mut().enumerate());
-    for (_, Cell { text, .. }) in cells.filter(|(index, _)| words.contains(index)) {
-        *text = rqps_model::cut(text, cap).into_owned();
-    }
-    Some(cut)
+    Some(wrapped(&shown, cap_of(&shown).unwrap_or(WRAP_MIN)))
 }
 
 fn width(table: &Table, index: usize, column: &Column) -> usize {
@@ -241,16 +259,16 @@ fn is_constant(table: &Table, column: usize) -> bool {
     table.columns[column].align == Align::Left && texts.all(|text| Some(text) == first)
 }
 
-fn tinted(cell: &Cell, color: bool) -> String {
-    let code = match cell.tint {
+fn tinted(text: &str, tint: Tint, color: bool) -> String {
+    let code = match tint {
         Tint::Red | Tint::Worst => RED,
         Tint::Green | Tint::Best => GREEN,
         Tint::Unranked => GRAY,
         Tint::None => "",
     };
-    match color && !code.is_empty() {
-        true => format!("{code}{}{RESET}", cell.text),
-        false => cell.text.clone(),
+    match color && !code.is_empty() && !text.is_empty() {
+        true => format!("{code}{text}{RESET}"),
+        false => text.to_owned(),
     }
 }
 
@@ -268,12 +286,13 @@ mod tests {
         let at = |width| render_table(&table, Screen { width, ..Screen::default() });
         let narrow = at(Some(80));
         let row = narrow.lines().find(|line| line.contains("sql_mode")).unwrap();
-        assert!(row.contains("ONLY_FULL_GROUP_BY,STRICT") && row.contains("… "), "{narrow}");
-        assert!(row.contains("STRICT_TRANS_TABLES  sql_mode"), "{narrow}");
         assert!(
-            narrow.lines().all(|line| line.chars().count() <= 80) && narrow.contains(CUT_NOTE),
+            row.contains("ONLY_FULL_GROUP_BY,") && row.contains("STRICT_TRANS_TABLES  sql_mode"),
             "{narrow}"
         );
-        assert!(at(None).contains(modes) && !at(None).contains('…'));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        let of_base: String = narrow.lines().filter_map(|line| line.get(9..)?.split("  ").next()).collect();
+        assert!(of_base.contains(modes), "{narrow}");
+        assert!(at(None).contains(modes));
     }
 }

@@ -31,6 +31,28 @@ fn wrapped_line(line: &str, width: usize) -> String {
     text
 }
 
+/// A cell's text in lines of at most `width` characters, broken behind spaces, commas and `_`, or anywhere.
+pub fn in_width(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for piece in text.split_inclusive([' ', ',', '_']) {
+        let length = |line: &String, piece: &str| line.chars().count() + piece.trim_end().chars().count();
+        let fits = |line: &String, piece: &str| line.is_empty() || length(line, piece) <= width;
+        let mut rest: Vec<char> = piece.chars().collect();
+        if lines.last().is_some_and(|line| !fits(line, piece)) {
+            lines.push(String::new());
+        }
+        while rest.len() > width && width > 0 {
+            lines.extend([rest.drain(..width).collect(), String::new()]);
+        }
+        if let Some(line) = lines.last_mut() {
+            line.extend(rest);
+        }
+    }
+    lines.iter_mut().for_each(|line| line.truncate(line.trim_end().len()));
+    lines.retain(|line| !line.is_empty());
+    if lines.is_empty() { vec![String::new()] } else { lines }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

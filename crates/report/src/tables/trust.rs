@@ -24,7 +24,7 @@ pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
         is_alarm: judged.verdicts.false_alarms.as_ref().is_some_and(|check| !check.alarms.is_empty()),
     };
     let source = judged.has_costs().then(|| source(judged));
-    let facts = [source, agreement(judged), Some(blocks(judged)), noise(judged)];
+    let facts = [source, agreement(judged), Some(blocks(judged)), copies(judged.run), noise(judged)];
     let facts = facts.into_iter().flatten().map(|text| Line { text, is_alarm: false });
     let after_resume = measured_after_resume(judged.run).into_iter();
     let after_resume = after_resume.map(|one| Line { text: after_resume_text(&one), is_alarm: true });
@@ -162,6 +162,12 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
         ));
     }
     Some(text)
+}
+
+/// `copies: 3 of each build from source, …`.
+fn copies(run: &Run) -> Option<String> {
+    let setting = run.meta.method.iter().find(|setting| setting.name == "copies")?;
+    Some(format!("copies: {}", setting.value))
 }
 
 fn blocks(judged: &Judged<'_>) -> String {

@@ -7,7 +7,7 @@
 //! | `use instead` | the option that replaces it, if the new version has that |
 //! | `old`, `new` | defaults of the two versions |
 //! | `rate`, `rQPS`, `cost`, `cost/op` | as in the table of verdicts |
-//! | `p50 new`, `p95 old`, … | latency of an event on the new and the old version, microseconds, over all windows |
+//! | `p50 old`, `p95 new`, … | latency of an event on the old and the new version, microseconds, over all windows |
 
 use rqps_explain::renamed::{self, Replacement};
 use rqps_explain::{
@@ -29,11 +29,11 @@ use crate::tables::{plans, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
-/// Percentiles: headings and keys of the new and the old version.
+/// Percentiles: headings and keys of the old and the new version.
 const LATENCIES: [((&str, &str), &str, &str); 3] = [
-    (("p50 new", "p50 old"), "p50_us", "p50_old_us"),
-    (("p95 new", "p95 old"), "p95_us", "p95_old_us"),
-    (("p99 new", "p99 old"), "p99_us", "p99_old_us"),
+    (("p50 old", "p50 new"), "p50_old_us", "p50_us"),
+    (("p95 old", "p95 new"), "p95_old_us", "p95_us"),
+    (("p99 old", "p99 new"), "p99_old_us", "p99_us"),
 ];
 
 /// Returns what changes from a run's base to its other arms.
@@ -204,6 +204,7 @@ impl Upgrade<'_, '_> {
             Column::keyed_words("use instead", "replacement"),
         ];
         let mut table = Table::new("config", "Options that the two versions do not take alike", columns, 0);
+        table.together = true;
         // What both accept without effect belongs in neither version's config.
         let is_new = |left: &&LeftOut| {
             left.without_effect
@@ -295,6 +296,7 @@ impl Upgrade<'_, '_> {
     fn defaults(&self, differences: &[Difference]) -> Block {
         let columns = ["option", "old", "new"].map(Column::words).to_vec();
         let mut table = Table::new("defaults", "Defaults in effect", columns, 0);
+        table.together = true;
         let new = self.new_arm();
         let refused = new.left_out.iter().filter(|left| left.refused);
         let refused: Vec<&str> = refused.map(|left| left.option.as_str()).collect();
@@ -398,8 +400,8 @@ impl Upgrade<'_, '_> {
             number("to", "cost_high"),
             Column::keyed_words("of", "cost_of"),
         ];
-        for (name, new, old) in LATENCIES {
-            columns.extend([number(name.0, new), number(name.1, old)]);
+        for (name, old, new) in LATENCIES {
+            columns.extend([number(name.0, old), number(name.1, new)]);
         }
         let mut table = Table::new("upgrade", "Rate, cost and latency in microseconds", columns, 0);
         table.preamble.push(format!("Relative to: {base}"));
@@ -427,7 +429,7 @@ impl Upgrade<'_, '_> {
             cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
             let percentiles = |of: EventLatency| [of.p50_us, of.p95_us, of.p99_us];
             for at in 0..LATENCIES.len() {
-                cells.extend([new, old].map(|of| Cell::fixed(of.map(|of| percentiles(of)[at]), 0)));
+                cells.extend([old, new].map(|of| Cell::fixed(of.map(|of| percentiles(of)[at]), 0)));
             }
             table.row_in(&line.group.title, cells);
         }

@@ -204,6 +204,7 @@ fn block(spec: &InsertSpec, number: u32) -> Block {
         side: ["a", "b", "c"][index].into(),
         cpus: "0".into(),
         data_seq: None,
+        copy: 1,
     };
     Block {
         number,

@@ -243,7 +243,7 @@ CREATE VIEW flat_blocks AS
      ORDER BY number;
 
 CREATE VIEW flat_block_arms AS
-    SELECT b.block, m.name AS arm, b.start_position, b.side, b.cpus
+    SELECT b.block, m.name AS arm, b.start_position, b.side, b.cpus, b.copy
       FROM block_arms b JOIN arms m ON m.id = b.arm_id
      ORDER BY b.block, b.start_position;
 
