@@ -1,6 +1,6 @@
 //! `run`: run a plan and write its report.
 
-use super::plan::{read_plan, set_budget};
+use super::plan::{check_plan, read_plan, set_budget};
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
 use crate::busy::Busy;
