@@ -96,7 +96,7 @@ fn mixes(assembled: &Assembled) -> Vec<Doubt> {
                 other.all,
                 path(base)
             );
-            Doubt { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text }
+            Doubt::of(placed, text)
         })
     };
     let mut known = BTreeSet::new();
@@ -131,9 +131,7 @@ fn ran_otherwise(assembled: &Assembled) -> (Vec<Doubt>, Findings) {
                 list(of_base)
             );
             match name {
-                pgbench::THREADS => {
-                    doubts.push(Doubt { arm: *arm, steps: vec![*step], repeat: None, text });
-                }
+                pgbench::THREADS => doubts.push(Doubt::of_test(*arm, *step, text)),
                 _ => findings.push((Some(*arm), format!("{}: {text}", assembled.steps[*step].name))),
             }
         }
@@ -164,7 +162,7 @@ fn misnamed(assembled: &Assembled) -> Vec<Doubt> {
     let doubt = |placed: &Placed| {
         let text = placed.measurement.misnamed.as_ref()?;
         let text = format!("{}: {text}", assembled.sources[placed.source].path);
-        Some(Doubt { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text })
+        Some(Doubt::of(placed, text))
     };
     assembled.results.iter().filter_map(doubt).collect()
 }
@@ -278,12 +276,7 @@ fn cpu_without_instructions(assembled: &Assembled) -> Vec<Doubt> {
                 "the host was disturbed: CPU time per operation is {cpu:.2} of base's, its instructions {instructions:.2}, the \
                  rate {rate:.2}"
             );
-            doubts.push(Doubt {
-                arm: placed.arm,
-                steps: vec![placed.step],
-                repeat: Some(placed.repeat),
-                text,
-            });
+            doubts.push(Doubt::of(placed, text));
         }
     }
     doubts

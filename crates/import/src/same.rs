@@ -247,10 +247,7 @@ pub fn expect_each_once(assembled: &Assembled) -> Result<()> {
         sorted.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
         if let Some([first, second]) = sorted.array_windows().find(|[first, second]| is_twice(first, second))
         {
-            let place = |placed: &Placed| Place {
-                path: PathBuf::from(&assembled.sources[placed.source].path),
-                line: placed.measurement.line.max(1),
-            };
+            let place = |placed: &Placed| Place::of(&assembled.sources[placed.source], &placed.measurement);
             let (first, second) =
                 if first.source <= second.source { (first, second) } else { (second, first) };
             return Err(Error::ResultTwice {
@@ -319,9 +316,7 @@ impl WrongCell {
                 && placed.measurement.line == self.line
                 && assembled.steps[placed.step].bare == self.row
         };
-        let placed = assembled.results.iter().find(is_result)?;
-        let repeat = Some(placed.repeat);
-        Some(Doubt { arm: placed.arm, steps: vec![placed.step], repeat, text: self.text.clone() })
+        Some(Doubt::of(assembled.results.iter().find(is_result)?, self.text.clone()))
     }
 }
 
