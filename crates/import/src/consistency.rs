@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::formats::hammerdb::FAILED_USERS;
 use crate::formats::pgbench;
 use crate::formats::rates_csv::GIVEN_RATE;
+use crate::grouped::grouped;
 use crate::model::{FAILED_MIN, Quirk, median, number};
 use crate::out_of_line::{Odd, Table};
 use crate::placed::{Assembled, Doubt, Findings, Placed};
@@ -106,14 +107,9 @@ fn mixes(assembled: &Assembled) -> Vec<Doubt> {
 
 /// Arms whose runs of pgbench had other threads than base's, or took another time.
 fn ran_otherwise(assembled: &Assembled) -> (Vec<Doubt>, Findings) {
-    let values = |name: &str| {
-        let mut values: BTreeMap<(usize, usize), BTreeSet<u64>> = BTreeMap::new();
-        for placed in &assembled.results {
-            if let Some(value) = true_value(placed, name) {
-                values.entry((placed.arm, placed.step)).or_default().insert(value as u64);
-            }
-        }
-        values
+    let values = |name: &str| -> BTreeMap<(usize, usize), BTreeSet<u64>> {
+        let value = |one: &Placed| Some(((one.arm, one.step), true_value(one, name)? as u64));
+        grouped(assembled.results.iter().filter_map(value))
     };
     let mut doubts = Vec::new();
     let mut findings = Findings::new();
@@ -141,12 +137,8 @@ fn ran_otherwise(assembled: &Assembled) -> (Vec<Doubt>, Findings) {
 
 /// Rates that an option of the program set.
 fn schedules(assembled: &Assembled) -> Vec<Doubt> {
-    let mut of_arm: BTreeMap<(usize, &str), BTreeSet<usize>> = BTreeMap::new();
-    for placed in &assembled.results {
-        if let Some(option) = placed.measurement.schedule {
-            of_arm.entry((placed.arm, option)).or_default().insert(placed.step);
-        }
-    }
+    let step = |one: &Placed| Some(((one.arm, one.measurement.schedule?), one.step));
+    let of_arm: BTreeMap<(usize, &str), BTreeSet<usize>> = grouped(assembled.results.iter().filter_map(step));
     let doubt = |((arm, option), steps): ((usize, &str), BTreeSet<usize>)| {
         let text = format!(
             "the rate was set by {option}: it is that schedule, not what the server can do, so there is no verdict on it; \
@@ -193,12 +185,9 @@ fn failures(assembled: &Assembled) -> Vec<Doubt> {
 
 /// Runs of HammerDB in which virtual users failed: fewer did the work than were to.
 fn failed_users(assembled: &Assembled) -> Vec<Doubt> {
-    let mut of_test: BTreeMap<(usize, usize), Vec<(f64, &Placed)>> = BTreeMap::new();
-    for placed in &assembled.results {
-        if let Some(failed) = true_value(placed, FAILED_USERS) {
-            of_test.entry((placed.arm, placed.step)).or_default().push((failed, placed));
-        }
-    }
+    let failed = assembled.results.iter().filter_map(|one| Some((true_value(one, FAILED_USERS)?, one)));
+    let of_test: BTreeMap<(usize, usize), Vec<(f64, &Placed)>> =
+        grouped(failed.map(|(failed, one)| ((one.arm, one.step), (failed, one))));
     let doubt = |((arm, step), found): (_, Vec<(f64, &Placed)>)| {
         let (most, worst) =
             found.iter().copied().reduce(|one, other| if other.0 > one.0 { other } else { one })?;
