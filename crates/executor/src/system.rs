@@ -3,14 +3,17 @@
 //! here: a [`Kit`](crate::Kit) lists those of the program.
 
 use crate::error::Result;
-use rqps_builds::{Build, CpuSet, Dirs, Watch};
+use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
 use rqps_model::{BuildSpec, Counter, Dbms, LeftOut, QueryPlan, ServerSetting, Settle};
 use rqps_probe::counters::CounterSet;
 use rqps_probe::queue::{Planning, Sizes};
 use rqps_probe::waits::WaitSampler;
 use rqps_probe::work::Work;
 use rqps_probe::{FlushProcedure, WorkIn};
-use rqps_servers::{Applied, Config, HostLimits, HowCopied, ServerSpec, UnknownOption};
+use rqps_servers::{
+    Applied, Config, HostLimits, HowCopied, Server, ServerSpec, UnknownOption, cache_bytes, data_key,
+    load_config, load_config_for, snapshot, unknown_options,
+};
 use rqps_wire::{Error as Wire, Table};
 use std::any::Any;
 use std::fs::File;
@@ -34,30 +37,37 @@ pub type Look<'a> = dyn FnMut() -> bool + 'a;
 /// As [`Look`], with the name of the current phase and the seconds since the work began.
 pub type SettleTick<'a> = dyn FnMut(&'static str, f64) -> bool + 'a;
 
-/// A kind of program that can be measured.
+/// A kind of program that can be measured. What has a default is for servers of `rqps-builds` and `rqps-servers`.
 pub trait System: Sync {
     /// Whether this system runs builds of `dbms`.
     fn runs(&self, dbms: Dbms) -> bool;
 
     /// Obtains a build. Compiling one from source takes minutes: report to `watch.progress`, and give up once
     /// `watch.stop` is set.
-    fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build>;
+    fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build> {
+        resolve_watched(dirs, spec, watch)
+    }
 
     /// The other `count - 1` copies of a build that was compiled here, which have the same functions at other
     /// addresses; none of a build from elsewhere.
     fn copies(
         &self,
-        _dirs: &Dirs,
-        _build: (&Build, &BuildSpec),
-        _count: u32,
-        _watch: &mut Watch<'_>,
+        dirs: &Dirs,
+        build: (&Build, &BuildSpec),
+        count: u32,
+        watch: &mut Watch<'_>,
     ) -> rqps_builds::Result<Vec<Build>> {
-        Ok(Vec::new())
+        rqps_builds::copies(dirs, build, count, watch)
     }
 
     /// Reads a config for a build, by name or path. `limits` are for values that depend on the host; with `None` the
     /// config is read as written.
-    fn config(&self, build: &Build, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config>;
+    fn config(&self, build: &Build, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config> {
+        match limits {
+            Some(limits) => load_config_for(build.dbms, &build.version, name_or_path, limits),
+            None => load_config(build.dbms, &build.version, name_or_path),
+        }
+    }
 
     /// The options of a config that the build does not know, without those of shipped configs. `scratch` is a directory
     /// that the servers' user can enter.
@@ -66,7 +76,9 @@ pub trait System: Sync {
         build: &Build,
         config: &Config,
         scratch: &Path,
-    ) -> ServerResult<Vec<UnknownOption>>;
+    ) -> ServerResult<Vec<UnknownOption>> {
+        unknown_options(build, config, scratch)
+    }
 
     /// About how much a data directory takes without tables, logs included.
     fn empty_bytes(&self) -> u64 {
@@ -74,7 +86,9 @@ pub trait System: Sync {
     }
 
     /// The size of a server's cache, if its config gives it.
-    fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64>;
+    fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64> {
+        cache_bytes(build.dbms, config)
+    }
 
     /// What its log of changes may take on the disk beside its data; 0 if that is part of them.
     fn log_bytes(&self, _build: &Build, _config: &Config) -> u64 {
@@ -94,11 +108,15 @@ pub trait System: Sync {
     fn method_of_blocks(&self) -> (&'static str, &'static str);
 
     /// Key of the data format. Arms with equal keys may start on each other's data and share their loads.
-    fn data_key(&self, build: &Build, config: &Config) -> String;
+    fn data_key(&self, build: &Build, config: &Config) -> String {
+        data_key(build, config)
+    }
 
     /// Creates an empty data directory, replacing one that rqps created there before. Gives up once `stop` is
     /// set.
-    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Applied>;
+    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Applied> {
+        Server::init_unless(spec, stop)
+    }
 
     /// Starts an instance on an existing data directory and waits until it accepts sessions. Gives up once
     /// `stop` is set, with [`rqps_servers::Error::Interrupted`].
@@ -106,7 +124,9 @@ pub trait System: Sync {
 
     /// Copies the data directory of a stopped instance, replacing one that rqps put at `to` before. The copy
     /// is on disk when this returns.
-    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied>;
+    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied> {
+        Ok(snapshot(from, to, stop)?.how)
+    }
 
     /// Where its files are, if not in the data directory.
     fn place<'b>(&self, _build: &'b Build) -> Option<&'b Path> {

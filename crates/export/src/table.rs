@@ -86,31 +86,18 @@ pub struct Column {
     pub nullable: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// UTF-8.
-    Text,
-    /// 64-bit signed.
-    Integer,
-    /// 64-bit.
-    Real,
-    /// Stored in the database as 1 or 0.
-    Bool,
-    /// UTC with millisecond precision, stored in the database as ISO 8601.
-    Time,
-}
-
-impl Kind {
-    const ALL: [Kind; 5] = [Kind::Text, Kind::Integer, Kind::Real, Kind::Bool, Kind::Time];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Text => "VARCHAR",
-            Kind::Integer => "BIGINT",
-            Kind::Real => "DOUBLE",
-            Kind::Bool => "BOOLEAN",
-            Kind::Time => "TIMESTAMP WITH TIME ZONE",
-        }
+rqps_model::words! {
+    Kind {
+        /// UTF-8.
+        Text = "VARCHAR",
+        /// 64-bit signed.
+        Integer = "BIGINT",
+        /// 64-bit.
+        Real = "DOUBLE",
+        /// Stored in the database as 1 or 0.
+        Bool = "BOOLEAN",
+        /// UTC with millisecond precision, stored in the database as ISO 8601.
+        Time = "TIMESTAMP WITH TIME ZONE",
     }
 }
 
@@ -124,7 +111,7 @@ impl Column {
         let (names, rest) = line.strip_prefix("- `")?.split_once("` ")?;
         let (kind, _) = rest.split_once(": ")?;
         let (kind, nullable) = kind.strip_suffix(NULLABLE).map_or((kind, false), |kind| (kind, true));
-        let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
+        let kind = kind.parse().ok()?;
         Some(names.split("`, `").map(move |name| Self { name, kind, nullable }))
     }
 

@@ -55,7 +55,7 @@ fn doubt(assembled: &Assembled, step: usize, rates: &Rates) -> Option<Doubt> {
         on(first),
         on(other)
     );
-    Some(Doubt { arm: first, steps: vec![step], repeat: None, text })
+    Some(Doubt::of_test(first, step, text))
 }
 
 /// Whether the slower repeats lie so far below the faster ones on each arm that a disturbance does not explain it.

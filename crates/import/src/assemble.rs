@@ -188,8 +188,7 @@ impl Assembled {
             let Some(step) = places.get(case).copied() else { continue };
             let (source, mut measurement) = (found.source, found.measurement);
             if let Some(work) = &measurement.work {
-                let path = PathBuf::from(&self.sources[source].path);
-                let place = || Place { path, line: measurement.line.max(1) };
+                let place = || Place::of(&self.sources[source], &measurement);
                 match units.get(&step) {
                     Some((unit, first)) if *unit != work.unit => {
                         return Err(Error::Units {
@@ -240,8 +239,7 @@ impl Assembled {
         source: usize,
         given: &mut BTreeMap<(usize, usize, u32), Place>,
     ) -> Result<u32> {
-        let path = PathBuf::from(&self.sources[source].path);
-        let second = Place { path, line: measurement.line.max(1) };
+        let second = Place::of(&self.sources[source], measurement);
         let (arm, step, repeat) = at;
         match given.insert(at, second.clone()) {
             None => Ok(repeat),

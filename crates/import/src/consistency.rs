@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::formats::hammerdb::FAILED_USERS;
 use crate::formats::pgbench;
 use crate::formats::rates_csv::GIVEN_RATE;
+use crate::grouped::grouped;
 use crate::model::{FAILED_MIN, Quirk, median, number};
 use crate::out_of_line::{Odd, Table};
 use crate::placed::{Assembled, Doubt, Findings, Placed};
@@ -96,7 +97,7 @@ fn mixes(assembled: &Assembled) -> Vec<Doubt> {
                 other.all,
                 path(base)
             );
-            Doubt { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text }
+            Doubt::of(placed, text)
         })
     };
     let mut known = BTreeSet::new();
@@ -106,14 +107,9 @@ fn mixes(assembled: &Assembled) -> Vec<Doubt> {
 
 /// Arms whose runs of pgbench had other threads than base's, or took another time.
 fn ran_otherwise(assembled: &Assembled) -> (Vec<Doubt>, Findings) {
-    let values = |name: &str| {
-        let mut values: BTreeMap<(usize, usize), BTreeSet<u64>> = BTreeMap::new();
-        for placed in &assembled.results {
-            if let Some(value) = true_value(placed, name) {
-                values.entry((placed.arm, placed.step)).or_default().insert(value as u64);
-            }
-        }
-        values
+    let values = |name: &str| -> BTreeMap<(usize, usize), BTreeSet<u64>> {
+        let value = |one: &Placed| Some(((one.arm, one.step), true_value(one, name)? as u64));
+        grouped(assembled.results.iter().filter_map(value))
     };
     let mut doubts = Vec::new();
     let mut findings = Findings::new();
@@ -131,9 +127,7 @@ fn ran_otherwise(assembled: &Assembled) -> (Vec<Doubt>, Findings) {
                 list(of_base)
             );
             match name {
-                pgbench::THREADS => {
-                    doubts.push(Doubt { arm: *arm, steps: vec![*step], repeat: None, text });
-                }
+                pgbench::THREADS => doubts.push(Doubt::of_test(*arm, *step, text)),
                 _ => findings.push((Some(*arm), format!("{}: {text}", assembled.steps[*step].name))),
             }
         }
@@ -143,12 +137,8 @@ fn ran_otherwise(assembled: &Assembled) -> (Vec<Doubt>, Findings) {
 
 /// Rates that an option of the program set.
 fn schedules(assembled: &Assembled) -> Vec<Doubt> {
-    let mut of_arm: BTreeMap<(usize, &str), BTreeSet<usize>> = BTreeMap::new();
-    for placed in &assembled.results {
-        if let Some(option) = placed.measurement.schedule {
-            of_arm.entry((placed.arm, option)).or_default().insert(placed.step);
-        }
-    }
+    let step = |one: &Placed| Some(((one.arm, one.measurement.schedule?), one.step));
+    let of_arm: BTreeMap<(usize, &str), BTreeSet<usize>> = grouped(assembled.results.iter().filter_map(step));
     let doubt = |((arm, option), steps): ((usize, &str), BTreeSet<usize>)| {
         let text = format!(
             "the rate was set by {option}: it is that schedule, not what the server can do, so there is no verdict on it; \
@@ -164,7 +154,7 @@ fn misnamed(assembled: &Assembled) -> Vec<Doubt> {
     let doubt = |placed: &Placed| {
         let text = placed.measurement.misnamed.as_ref()?;
         let text = format!("{}: {text}", assembled.sources[placed.source].path);
-        Some(Doubt { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text })
+        Some(Doubt::of(placed, text))
     };
     assembled.results.iter().filter_map(doubt).collect()
 }
@@ -195,12 +185,9 @@ fn failures(assembled: &Assembled) -> Vec<Doubt> {
 
 /// Runs of HammerDB in which virtual users failed: fewer did the work than were to.
 fn failed_users(assembled: &Assembled) -> Vec<Doubt> {
-    let mut of_test: BTreeMap<(usize, usize), Vec<(f64, &Placed)>> = BTreeMap::new();
-    for placed in &assembled.results {
-        if let Some(failed) = true_value(placed, FAILED_USERS) {
-            of_test.entry((placed.arm, placed.step)).or_default().push((failed, placed));
-        }
-    }
+    let failed = assembled.results.iter().filter_map(|one| Some((true_value(one, FAILED_USERS)?, one)));
+    let of_test: BTreeMap<(usize, usize), Vec<(f64, &Placed)>> =
+        grouped(failed.map(|(failed, one)| ((one.arm, one.step), (failed, one))));
     let doubt = |((arm, step), found): (_, Vec<(f64, &Placed)>)| {
         let (most, worst) =
             found.iter().copied().reduce(|one, other| if other.0 > one.0 { other } else { one })?;
@@ -278,12 +265,7 @@ fn cpu_without_instructions(assembled: &Assembled) -> Vec<Doubt> {
                 "the host was disturbed: CPU time per operation is {cpu:.2} of base's, its instructions {instructions:.2}, the \
                  rate {rate:.2}"
             );
-            doubts.push(Doubt {
-                arm: placed.arm,
-                steps: vec![placed.step],
-                repeat: Some(placed.repeat),
-                text,
-            });
+            doubts.push(Doubt::of(placed, text));
         }
     }
     doubts

@@ -26,12 +26,7 @@ pub fn examine(assembled: &Assembled) -> Result<Vec<Doubt>> {
         for (source, sampled) in &placed.sampled {
             let Some(text) = of_other_seconds(assembled, placed, *source, sampled)? else { continue };
             let text = format!("{text} ({})", assembled.sources[*source].path);
-            doubts.push(Doubt {
-                arm: placed.arm,
-                steps: vec![placed.step],
-                repeat: Some(placed.repeat),
-                text,
-            });
+            doubts.push(Doubt::of(placed, text));
         }
     }
     Ok(doubts)

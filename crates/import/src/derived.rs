@@ -86,8 +86,7 @@ pub fn examine(assembled: &Assembled) -> Result<Vec<Doubt>> {
     let mut doubts = Vec::new();
     for placed in &assembled.results {
         let texts = of_row(assembled, placed)?.into_iter().chain(of_text(assembled, placed)?);
-        let (arm, repeat) = (placed.arm, Some(placed.repeat));
-        doubts.extend(texts.map(|text| Doubt { arm, steps: vec![placed.step], repeat, text }));
+        doubts.extend(texts.map(|text| Doubt::of(placed, text)));
     }
     Ok(doubts)
 }

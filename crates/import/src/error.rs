@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use rqps_store::Source;
+
 use crate::formats::Format;
 use crate::lines::{is_damage, unreadable};
+use crate::model::Measurement;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -223,6 +226,13 @@ pub struct Place {
     pub path: PathBuf,
     /// From 1.
     pub line: u32,
+}
+
+impl Place {
+    /// The line of a measurement's rate.
+    pub(crate) fn of(source: &Source, measurement: &Measurement) -> Self {
+        Self { path: PathBuf::from(&source.path), line: measurement.line.max(1) }
+    }
 }
 
 impl std::fmt::Display for Place {

@@ -90,7 +90,7 @@ impl Assembled {
                     self.sources[own.source].path,
                     other.unwrap_or_default()
                 );
-                doubts.push(Doubt { arm: own.arm, steps: vec![own.step], repeat: None, text });
+                doubts.push(Doubt::of_test(own.arm, own.step, text));
             }
         }
         doubts

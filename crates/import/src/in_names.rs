@@ -9,6 +9,7 @@ use rqps_model::clipped;
 use crate::arms::{is_head, is_of_setting, names_patched, rank_of_word};
 use crate::formats::{Format, sysbench};
 use crate::gather::arm_of_directory;
+use crate::grouped::grouped;
 use crate::layout::{Layout, is_called_after_test};
 use crate::loaded::Loaded;
 use crate::mix::Mix;
@@ -140,10 +141,9 @@ fn files<'a>(loaded: &'a [Loaded], layouts: &'a [Layout]) -> Vec<File<'a>> {
         let of_directory = || layout.arm.clone().or_else(|| arm_of_directory(&one.given, directory));
         one.given.arm.clone().or_else(of_directory)
     };
-    let mut of_arm: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
-    for (at, (one, layout)) in loaded.iter().zip(layouts).enumerate() {
-        of_arm.entry(arm(one, layout).filter(|arm| !is_repeat_label(arm))).or_default().push(at);
-    }
+    let arms = loaded.iter().zip(layouts).map(|(one, layout)| arm(one, layout));
+    let arms = arms.map(|arm| arm.filter(|arm| !is_repeat_label(arm)));
+    let of_arm: BTreeMap<Option<String>, Vec<usize>> = grouped(arms.zip(0..));
     let all: Vec<&Path> = layouts.iter().map(|layout| &*layout.within).collect();
     let mut files = Vec::new();
     for members in of_arm.values() {
@@ -187,10 +187,8 @@ fn flat(files: &[File], tell_tests: bool) -> Option<Found> {
     let by_base = |of_settings: bool| by_base(&all, of_settings);
     let parts = by_base(false).or_else(|| by_version(&all)).or_else(|| by_base(true)).or_else(by_tests)?;
     let parts: BTreeMap<&str, (String, String)> = all.into_iter().zip(parts).collect();
-    let mut of_rest: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (arm, rest) in parts.values() {
-        of_rest.entry(rest).or_default().insert(arm);
-    }
+    let of_rest: BTreeMap<&str, BTreeSet<&str>> =
+        grouped(parts.values().map(|(arm, rest)| (&**rest, &**arm)));
     let is_compared = of_rest.values().any(|arms| arms.len() > 1);
     let is_known =
         if tell_tests { of_rest.len() < 2 } else { !are_of_one_kind(files, |one| &parts[&*one.stem].1) };

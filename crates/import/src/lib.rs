@@ -16,6 +16,7 @@ mod derived;
 mod error;
 mod formats;
 mod gather;
+mod grouped;
 mod held;
 mod histogram;
 mod in_names;

@@ -36,20 +36,20 @@ impl<R: Read> Lines<R> {
     /// The next line; `None` at the end.
     #[allow(clippy::should_implement_trait, reason = "lends the line")]
     pub fn next(&mut self) -> Result<Option<&str>, Broken> {
-        Ok(self.next_with_end()?.map(|(line, _)| line))
+        Ok(self.next_with_end()?.map(|(_, line, _)| line))
     }
 
-    /// The next line of a format whose lines end in what counts: one that does not end may have lost digits.
-    pub fn next_whole(&mut self) -> Result<Option<&str>, Broken> {
-        let number = self.number + 1;
+    /// The next line and its number, of a format whose lines end in what counts: one that does not end may have lost
+    /// digits.
+    pub fn next_whole(&mut self) -> Result<Option<(u32, &str)>, Broken> {
         match self.next_with_end()? {
-            Some((line, false)) if !line.trim().is_empty() => Err(Broken::cut_off(number)),
-            next => Ok(next.map(|(line, _)| line)),
+            Some((at, line, false)) if !line.trim().is_empty() => Err(Broken::cut_off(at)),
+            next => Ok(next.map(|(at, line, _)| (at, line))),
         }
     }
 
-    /// The next line, and whether it ends: the last one may not.
-    pub fn next_with_end(&mut self) -> Result<Option<(&str, bool)>, Broken> {
+    /// The next line with its number, and whether it ends: the last one may not.
+    pub fn next_with_end(&mut self) -> Result<Option<(u32, &str, bool)>, Broken> {
         self.bytes.clear();
         let number = self.number + 1;
         let mut limited = (&mut self.input).take(LINE_BYTES_MAX as u64 + 1);
@@ -72,7 +72,7 @@ impl<R: Read> Lines<R> {
         }
         self.text.clear();
         self.text.push_str(&String::from_utf8_lossy(&self.bytes[..end]));
-        Ok(Some((&self.text, self.bytes.ends_with(b"\n"))))
+        Ok(Some((number, &self.text, self.bytes.ends_with(b"\n"))))
     }
 }
 
@@ -128,13 +128,13 @@ mod tests {
 
     #[test]
     fn a_line_without_its_end_is_told_from_others() {
-        assert_eq!(Lines::new(&b"a"[..]).next_with_end().unwrap(), Some(("a", false)));
+        assert_eq!(Lines::new(&b"a"[..]).next_with_end().unwrap(), Some((1, "a", false)));
         let mut lines = Lines::new(&b"a\r\n12"[..]);
-        assert_eq!(lines.next_whole().unwrap(), Some("a"));
+        assert_eq!(lines.next_whole().unwrap(), Some((1, "a")));
         assert_eq!(lines.next_whole().unwrap_err(), Broken::cut_off(2));
         let mut blank = Lines::new(&b"a\n  "[..]);
         blank.next_whole().unwrap();
-        assert_eq!(blank.next_whole().unwrap(), Some("  "));
+        assert_eq!(blank.next_whole().unwrap(), Some((2, "  ")));
     }
 
     #[test]

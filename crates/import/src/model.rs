@@ -191,6 +191,16 @@ impl Value {
         Self { name: name.into(), unit: unit.into(), value, published: Some(printed.to_owned()), line }
     }
 
+    /// A figure that its file does not print.
+    pub fn computed(
+        name: impl Into<Cow<'static, str>>,
+        unit: &'static str,
+        value: impl Into<Option<f64>>,
+        line: u32,
+    ) -> Self {
+        Self { name: name.into(), unit: unit.into(), value: value.into(), published: None, line }
+    }
+
     pub fn words(name: impl Into<Cow<'static, str>>, text: impl Into<String>, line: u32) -> Self {
         Self { name: name.into(), unit: "".into(), value: None, published: Some(text.into()), line }
     }

@@ -3,18 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::placed::{Assembled, Doubt};
+use crate::grouped::grouped;
+use crate::placed::{Assembled, Doubt, Placed};
 
 /// Names such tests, on the arm that has the second name.
 pub fn examine(assembled: &Assembled) -> Vec<Doubt> {
-    let mut arms_of: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for placed in &assembled.results {
-        arms_of.entry(&assembled.steps[placed.step].bare).or_default().insert(placed.arm);
-    }
-    let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for name in arms_of.keys() {
-        alike.entry(without_signs(name)).or_default().push(name);
-    }
+    let arm = |one: &Placed| (&*assembled.steps[one.step].bare, one.arm);
+    let arms_of: BTreeMap<&str, BTreeSet<usize>> = grouped(assembled.results.iter().map(arm));
+    let alike: BTreeMap<String, Vec<&str>> = grouped(arms_of.keys().map(|name| (without_signs(name), *name)));
     let mut doubts = Vec::new();
     for names in alike.values() {
         for (at, one) in names.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rqps_model::counted;
 
+use crate::grouped::grouped;
 use crate::path_classes::is_repeat_label;
 use crate::paths::{stem, without_number};
 use crate::placed::Assembled;
@@ -42,10 +43,7 @@ fn directories(paths: &[&Path]) -> Option<(String, String)> {
 
 /// The names of files, and arguments with patterns of each of them alone.
 fn arguments(paths: &[&Path], name: impl Fn(&str) -> String) -> Option<(String, String)> {
-    let mut of_name: BTreeMap<String, Vec<&Path>> = BTreeMap::new();
-    for path in paths {
-        of_name.entry(name(&stem(path))).or_default().push(*path);
-    }
+    let of_name: BTreeMap<String, Vec<&Path>> = grouped(paths.iter().map(|path| (name(&stem(path)), *path)));
     let pattern = |name: &str, paths: &[&Path]| {
         let [first, others @ ..] = paths else { return None };
         let directory = first.parent()?;

@@ -141,7 +141,7 @@ impl<'a> Table<'a> {
             )
         };
         is_off.then(|| Odd {
-            doubt: Doubt { arm: base, steps: vec![row.step], repeat: None, text: text() },
+            doubt: Doubt::of_test(base, row.step, text()),
             repeats: row.repeats_alike(base, -middle),
         })
     }
@@ -351,7 +351,7 @@ fn off_in(
         );
         let arm = rates[off.at].0;
         let repeats = row.repeats_alike(arm, off.by);
-        Odd { doubt: Doubt { arm, steps: vec![row.step], repeat: None, text }, repeats }
+        Odd { doubt: Doubt::of_test(arm, row.step, text), repeats }
     };
     found.map(doubt).collect()
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::arms::version_in_name;
 use crate::dates::{parts, without_dates};
+use crate::grouped::grouped;
 use crate::paths::stem;
 use crate::releases::dbms_of_word;
 use crate::word_numbers::{LONG, WordNumbers, whole_word};
@@ -84,10 +85,7 @@ fn numberless(paths: &[&Path], all: &[&Path]) -> Vec<String> {
         };
         pieces.iter().map(text).collect()
     };
-    let mut of_shape: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (index, pieces) in pieces.iter().enumerate() {
-        of_shape.entry(shape(pieces)).or_default().push(index);
-    }
+    let of_shape: BTreeMap<String, Vec<usize>> = grouped(pieces.iter().map(|one| shape(one)).zip(0..));
     let of_all: Vec<Vec<Piece>> = all.iter().map(|path| self::pieces(path, &of_words)).collect();
     let are_counted = counts(&directories_apart(&pieces)) || counts(&directories_apart(&of_all));
     let mut of_files: BTreeMap<(String, usize), BTreeSet<&str>> = BTreeMap::new();
@@ -162,10 +160,8 @@ fn times(all: &[Vec<Piece>], shape: impl Fn(&[Piece]) -> String) -> BTreeSet<(St
         let is_alone = at == 0 || !sign(pieces.get(at - 1)) || !number(pieces.get(at.wrapping_sub(2)), 100);
         at >= file_at(pieces) && is_number && is_alone && sign(piece(1)) && piece(1) == piece(3)
     };
-    let mut of_shape: BTreeMap<String, Vec<&[Piece]>> = BTreeMap::new();
-    for pieces in all {
-        of_shape.entry(shape(pieces)).or_default().push(pieces);
-    }
+    let of_shape: BTreeMap<String, Vec<&[Piece]>> =
+        grouped(all.iter().map(|pieces| (shape(pieces), &**pieces)));
     let mut places = BTreeSet::new();
     for (shape, members) in of_shape.iter().filter(|(_, members)| members.len() > 1) {
         let length = members[0].len();
@@ -263,10 +259,7 @@ fn have_names_in_common(paths: &[&Path]) -> bool {
         });
         Some((stem(path), directory?.to_owned()))
     };
-    let mut directories: BTreeMap<String, BTreeSet<_>> = BTreeMap::new();
-    for (stem, directory) in paths.iter().filter_map(|path| parts(path)) {
-        directories.entry(stem).or_default().insert(directory);
-    }
+    let directories: BTreeMap<String, BTreeSet<_>> = grouped(paths.iter().filter_map(|path| parts(path)));
     directories.values().any(|all| all.len() > 1)
 }
 

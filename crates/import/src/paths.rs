@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::dates::without_dates;
 use crate::formats::Format;
+use crate::grouped::grouped;
 use crate::names::ArmName;
 use crate::path_classes::{PROCESS, is_repeat_label};
 
@@ -61,12 +62,10 @@ pub fn are_in_repeats(files: &[(Option<&str>, &Path)]) -> Vec<bool> {
         let label = directory.file_name()?.to_string_lossy().into_owned();
         is_repeat_label(&label).then(|| Some((directory.parent()?.to_owned(), label)))?
     };
-    let mut labels: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
-    for (arm, path) in files {
-        if let Some((above, label)) = place(path) {
-            labels.entry((*arm, above, path.file_name())).or_default().insert(label);
-        }
-    }
+    let labels: BTreeMap<_, BTreeSet<String>> = grouped(files.iter().filter_map(|(arm, path)| {
+        let (above, label) = place(path)?;
+        Some(((*arm, above, path.file_name()), label))
+    }));
     let are_repeats = |(_, labels): &(&(_, _, _), &BTreeSet<String>)| labels.len() > 1;
     let repeats: BTreeSet<_> =
         labels.iter().filter(are_repeats).map(|((arm, above, _), _)| (*arm, above.clone())).collect();

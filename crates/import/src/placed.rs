@@ -22,6 +22,18 @@ pub struct Doubt {
     pub text: String,
 }
 
+impl Doubt {
+    /// About one result.
+    pub fn of(placed: &Placed, text: String) -> Self {
+        Self { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text }
+    }
+
+    /// About all repeats of one test.
+    pub fn of_test(arm: usize, step: usize, text: String) -> Self {
+        Self { arm, steps: vec![step], repeat: None, text }
+    }
+}
+
 /// Files as arms, steps and results.
 #[derive(Debug)]
 pub struct Assembled {

@@ -45,7 +45,7 @@ pub fn examine(assembled: &Assembled) -> Vec<Doubt> {
         let Some((text, line)) = of_count(placed, source).or_else(other) else { continue };
         let path = &source.path;
         let text = format!("{text} ({path}, line {line})");
-        doubts.push(Doubt { arm: placed.arm, steps: vec![placed.step], repeat: Some(placed.repeat), text });
+        doubts.push(Doubt::of(placed, text));
     }
     doubts
 }

@@ -11,6 +11,7 @@ use crate::error::{Error, Place, Result};
 use crate::formats::rates_csv::GIVEN_RATE;
 use crate::formats::rates_table::is_unnamed;
 use crate::formats::{Format, ibench, pgbench};
+use crate::grouped::grouped;
 use crate::lines::{Lines, decompressed};
 use crate::loaded::Loaded;
 use crate::model::{Document, Measurement, Printed, Value};
@@ -237,20 +238,15 @@ fn unlike<'a>(row: &'a Measurement, result: &'a Measurement) -> Option<(&'a str,
 /// # Errors
 /// If a result of an arm and test is there twice, in one file or in two.
 pub fn expect_each_once(assembled: &Assembled) -> Result<()> {
-    let mut of_test: BTreeMap<(usize, usize), Vec<&Placed>> = BTreeMap::new();
-    for placed in &assembled.results {
-        of_test.entry((placed.arm, placed.step)).or_default().push(placed);
-    }
+    let of_test: BTreeMap<(usize, usize), Vec<&Placed>> =
+        grouped(assembled.results.iter().map(|one| ((one.arm, one.step), one)));
     for results in of_test.values().filter(|results| results.len() > 1) {
         let rate = |placed: &Placed| placed.measurement.work.as_ref().map_or(0.0, |work| work.per_second());
         let mut sorted = results.clone();
         sorted.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
         if let Some([first, second]) = sorted.array_windows().find(|[first, second]| is_twice(first, second))
         {
-            let place = |placed: &Placed| Place {
-                path: PathBuf::from(&assembled.sources[placed.source].path),
-                line: placed.measurement.line.max(1),
-            };
+            let place = |placed: &Placed| Place::of(&assembled.sources[placed.source], &placed.measurement);
             let (first, second) =
                 if first.source <= second.source { (first, second) } else { (second, first) };
             return Err(Error::ResultTwice {
@@ -319,9 +315,7 @@ impl WrongCell {
                 && placed.measurement.line == self.line
                 && assembled.steps[placed.step].bare == self.row
         };
-        let placed = assembled.results.iter().find(is_result)?;
-        let repeat = Some(placed.repeat);
-        Some(Doubt { arm: placed.arm, steps: vec![placed.step], repeat, text: self.text.clone() })
+        Some(Doubt::of(assembled.results.iter().find(is_result)?, self.text.clone()))
     }
 }
 
@@ -337,10 +331,8 @@ fn exchanged<'a>(alike: &[(&'a Found, &'a Found)]) -> Option<(&'a Found, &'a Fou
     let is_mutual = |(row, result): &&(&Found, &Found)| {
         alike.iter().any(|(other, back)| is_at(other, result) && is_at(back, row))
     };
-    let mut ways: BTreeMap<(usize, usize), Vec<&(&Found, &Found)>> = BTreeMap::new();
-    for pair in alike {
-        ways.entry((pair.0.arm, pair.1.arm)).or_default().push(pair);
-    }
+    let ways: BTreeMap<(usize, usize), Vec<&(&Found, &Found)>> =
+        grouped(alike.iter().map(|pair| ((pair.0.arm, pair.1.arm), pair)));
     let has_many =
         |pairs: &&Vec<&(&Found, &Found)>| digits(pairs.iter().map(|(row, _)| &row.measurement)) >= DIGITS_MIN;
     let many = || Some(*ways.values().find(has_many)?.first()?);
@@ -486,10 +478,7 @@ pub fn leave_out_tables(
         of_test.entry((one.test.row(), one.arm)).or_default().push(one);
         of_name.entry(one.test.row()).or_default().push(one);
     }
-    let mut by_table: BTreeMap<usize, Vec<Found>> = BTreeMap::new();
-    for row in rows {
-        by_table.entry(row.source).or_default().push(row);
-    }
+    let mut by_table: BTreeMap<usize, Vec<Found>> = grouped(rows.into_iter().map(|row| (row.source, row)));
     tables.left_out = doubled_steps(&mut by_table, paths, arm_names)?;
     let mut kept = Vec::new();
     for (source, rows) in by_table {

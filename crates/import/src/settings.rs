@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::clipped;
 
+use crate::grouped::grouped;
 use crate::names::TestName;
 use crate::placed::{Found, Placed};
 
@@ -98,10 +99,8 @@ pub struct Case {
 impl Case {
     /// The case of each result.
     pub fn of_all(found: &[Found]) -> Vec<Self> {
-        let mut ranges: BTreeMap<&str, BTreeSet<Option<u32>>> = BTreeMap::new();
-        for one in found {
-            ranges.entry(&one.test.test).or_default().insert(one.test.range);
-        }
+        let ranges: BTreeMap<&str, BTreeSet<Option<u32>>> =
+            grouped(found.iter().map(|one| (&*one.test.test, one.test.range)));
         let shows_range =
             |name: &TestName| name.has_ranges() || ranges.get(&*name.test).is_some_and(|all| all.len() > 1);
         let cases = found.iter().zip(settings(found)).map(|(one, settings)| Self {

@@ -11,6 +11,7 @@ use rqps_store::Source;
 use crate::arms::{ImportedArm, names_patched};
 use crate::dates::{dates, without_dates};
 use crate::error::{Error, Result};
+use crate::grouped::grouped;
 use crate::path_classes::counts;
 use crate::paths::stem;
 use crate::placed::Found;
@@ -163,29 +164,20 @@ impl Files<'_> {
             if is_told {
                 return None;
             }
-            let mut by_number: Parts = BTreeMap::new();
-            for (_, source, numbers) in files {
-                let name = format!("{repeat_word}{}", numbers[of_repeat]);
-                by_number.entry(name).or_default().insert(*source);
-            }
-            Some(by_number)
+            let name = |numbers: &[String]| format!("{repeat_word}{}", numbers[of_repeat]);
+            Some(grouped(files.iter().map(|(_, source, numbers)| (name(numbers), *source))))
         })
     }
 
     /// The files that have the same in one number, if they differ in another, too, or in their times.
     fn parts(&self, members: &BTreeSet<usize>) -> Option<Parts> {
-        let mut of_shape: BTreeMap<String, Vec<(usize, Vec<String>)>> = BTreeMap::new();
-        for source in members {
+        let of_shape: BTreeMap<String, Vec<(usize, Vec<String>)>> = grouped(members.iter().map(|source| {
             let (shape, numbers) = numbers(&self.paths[*source]);
-            of_shape.entry(shape).or_default().push((*source, numbers));
-        }
+            (shape, (*source, numbers))
+        }));
         of_shape.values().find_map(|files| {
-            let of_place = |place: usize| {
-                let mut of_number: Parts = BTreeMap::new();
-                for (source, numbers) in files {
-                    of_number.entry(numbers[place].clone()).or_default().insert(*source);
-                }
-                of_number
+            let of_place = |place: usize| -> Parts {
+                grouped(files.iter().map(|(source, numbers)| (numbers[place].clone(), *source)))
             };
             let varying: Vec<_> =
                 (0..files[0].1.len()).map(of_place).filter(|of_number| of_number.len() > 1).collect();

@@ -82,10 +82,7 @@ fn releases(arms: &[ImportedArm], found: &[Found], sources: &[Source]) -> Result
     for (arm, all) in of_arm.iter().filter(|(arm, _)| arms[**arm].is_given) {
         let mut known = all.iter().filter(|(told, _)| is_known(told));
         if let (Some((told, one)), Some((other_told, other))) = (known.next(), known.next()) {
-            let place = |one: &Found| Place {
-                path: PathBuf::from(&sources[one.source].path),
-                line: one.measurement.line.max(1),
-            };
+            let place = |one: &Found| Place::of(&sources[one.source], &one.measurement);
             return Err(Error::SeveralReleases {
                 arm: arms[*arm].name.clone(),
                 releases: Box::new([(name(told), place(one)), (name(other_told), place(other))]),
@@ -135,10 +132,7 @@ fn expect_no_stray(
         let others: BTreeSet<(String, String)> = others.map(|(other, _)| other).collect();
         let mut strays = all.iter().filter(|(other, _)| **other != release && others.contains(*other));
         if let Some((other, stray)) = strays.next() {
-            let place = |one: &Found| Place {
-                path: PathBuf::from(&sources[one.source].path),
-                line: one.measurement.line.max(1),
-            };
+            let place = |one: &Found| Place::of(&sources[one.source], &one.measurement);
             let name = |(dbms, version): &(String, String)| format!("{dbms}-{version}");
             return Err(Error::SeveralReleases {
                 arm: arms[*arm].name.clone(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::dates::without_dates;
+use crate::grouped::grouped;
 use crate::path_classes::{PROCESS, counts, is_repeat_label, name_of};
 use crate::paths::stem;
 use crate::words::{is_of_repeats_in_file, is_separator};
@@ -121,12 +122,8 @@ fn directory(path: &Path, in_repeats: bool) -> String {
 
 /// Words with a number of which several files have the same, which then differ in something else that tells repeats.
 fn with_several(paths: &[&Path], files: &[Vec<Token>], in_repeats: bool) -> BTreeSet<String> {
-    let mut of_place: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
-    for file in files {
-        for (place, digits) in own_numbers(file).enumerate() {
-            of_place.entry(place).or_default().insert(digits);
-        }
-    }
+    let of_place: BTreeMap<usize, BTreeSet<&str>> =
+        grouped(files.iter().flat_map(|file| own_numbers(file).enumerate()));
     let in_all = in_all(files);
     // What lies beside a result, such as figures of the host, is called as it is.
     let mut of_skeleton: BTreeMap<String, (BTreeSet<_>, Vec<&str>)> = BTreeMap::new();
@@ -206,12 +203,11 @@ fn is_of_time(file: &[Token], at: usize) -> bool {
 /// Words with one number throughout, beside files without any: `patch1` beside `base`, `lz4` beside `pglz`.
 fn among_others(files: &[Vec<Token>]) -> BTreeSet<String> {
     let has_number = |file: &Vec<Token>| file.iter().any(|token| matches!(token, Token::Attached(..)));
-    let mut of_word: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for token in files.iter().flatten() {
-        if let Token::Attached(word, digits) = token {
-            of_word.entry(word.to_lowercase()).or_default().insert(digits);
-        }
-    }
+    let of_word: BTreeMap<String, BTreeSet<&str>> =
+        grouped(files.iter().flatten().filter_map(|token| match token {
+            Token::Attached(word, digits) => Some((word.to_lowercase(), *digits)),
+            _ => None,
+        }));
     let have_others = files.iter().any(|file| !has_number(file));
     of_word
         .into_iter()

@@ -5,17 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rqps_builds::rocksdb::program_in;
-use rqps_builds::{Build, CpuSet, Dirs, Watch, is_in_memory, resolve_watched};
+use rqps_builds::{CpuSet, is_in_memory};
 use rqps_executor::{
     Address, Admin, Debt, Handle, Instance, Look, Result, ServerResult, SessionResult, SettleTick, System,
 };
-use rqps_model::{BuildSpec, Counter, Dbms, LeftOut, Settle};
+use rqps_model::{Counter, Dbms, LeftOut, Settle};
 use rqps_probe::work::Work;
 use rqps_rocksdb_engine::protocol::Request;
-use rqps_servers::{
-    Applied, Config, Error as Refusal, HostLimits, HowCopied, Server, ServerHandle, ServerSpec,
-    UnknownOption, cache_bytes, data_key, load_config, load_config_for, snapshot, unknown_options,
-};
+use rqps_servers::{Applied, Config, Error as Refusal, Server, ServerHandle, ServerSpec};
 
 use crate::admin::{BLOCK_CACHE, RocksdbAdmin};
 use crate::connection::Connection;
@@ -46,30 +43,6 @@ impl System for Rocksdb {
         dbms == Dbms::Rocksdb
     }
 
-    fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build> {
-        resolve_watched(dirs, spec, watch)
-    }
-
-    fn config(&self, build: &Build, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config> {
-        match limits {
-            Some(limits) => load_config_for(build.dbms, &build.version, name_or_path, limits),
-            None => load_config(build.dbms, &build.version, name_or_path),
-        }
-    }
-
-    fn unknown_options(
-        &self,
-        build: &Build,
-        config: &Config,
-        scratch: &Path,
-    ) -> ServerResult<Vec<UnknownOption>> {
-        unknown_options(build, config, scratch)
-    }
-
-    fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64> {
-        cache_bytes(build.dbms, config)
-    }
-
     fn doubt(&self, config: &Config, work: &Path) -> Option<String> {
         let asks = config.options.iter().any(|(name, value)| DIRECT.contains(&&**name) && is_true(value));
         (asks && is_in_memory(work)).then(|| {
@@ -87,14 +60,6 @@ impl System for Rocksdb {
 
     fn method_of_blocks(&self) -> (&'static str, &'static str) {
         ("compactions in blocks", "as in a sequence")
-    }
-
-    fn data_key(&self, build: &Build, config: &Config) -> String {
-        data_key(build, config)
-    }
-
-    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Applied> {
-        Server::init_unless(spec, stop)
     }
 
     fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Box<dyn Instance>> {
@@ -125,10 +90,6 @@ impl System for Rocksdb {
         }
         let address = RocksdbAddress { socket, pid: server.pid(), reads_directly, program };
         Ok(Box::new(RocksdbInstance { server, address, configured, block_cache, changed }))
-    }
-
-    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied> {
-        Ok(snapshot(from, to, stop)?.how)
     }
 
     fn session_is_a_process(&self) -> bool {

@@ -14,7 +14,6 @@ use rustix::fs::{
     FileType, Mode, SeekFrom, copy_file_range, fchmod, fdatasync, fstat, ioctl_ficlone, seek, syncfs,
 };
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 
 use crate::data_dir::{DataDir, Marker, prepare_parent, write_marker};
 use crate::error::{Error, Result};
@@ -24,23 +23,13 @@ use crate::systems;
 /// Bytes copied between checks for an interruption and between flushes: about a second of a slow disk.
 const PIECE_BYTES: u64 = 128 << 20;
 
-/// How files were copied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum HowCopied {
-    /// Files share their blocks with the original until either changes.
-    Reflink,
-    /// The bytes were copied.
-    Copy,
-}
-
-impl HowCopied {
-    /// `reflink` or `copy`.
-    pub fn name(self) -> &'static str {
-        match self {
-            HowCopied::Reflink => "reflink",
-            HowCopied::Copy => "copy",
-        }
+rqps_model::words! {
+    /// How files were copied.
+    HowCopied {
+        /// Files share their blocks with the original until either changes.
+        Reflink = "reflink",
+        /// The bytes were copied.
+        Copy = "copy",
     }
 }
 

@@ -53,22 +53,12 @@ static LARGE: Group = Group::new(2, "2m", "writes of 2 MiB", "2 MiB");
 /// What rates count.
 pub static WRITES: Unit = Unit::new("writes", "a write", "write", "writes");
 
-/// What follows each write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sync {
-    None,
-    Fsync,
-    Fdatasync,
-}
-
-impl Sync {
-    /// The name in tests, and of fio's option.
-    pub fn key(self) -> &'static str {
-        match self {
-            Sync::None => "none",
-            Sync::Fsync => "fsync",
-            Sync::Fdatasync => "fdatasync",
-        }
+rqps_model::words! {
+    /// What follows each write: the name in tests, and of fio's option.
+    Sync {
+        None = "none",
+        Fsync = "fsync",
+        Fdatasync = "fdatasync",
     }
 }
 

@@ -72,7 +72,7 @@ impl Blocks<'_> {
             note: None,
             started_at_ms: now_ms(),
             finished_at_ms: None,
-            restored_by: context.data.restored_by.name().to_owned(),
+            restored_by: context.data.restored_by.key().to_owned(),
             tests: tests.to_vec(),
             arms: self
                 .setup

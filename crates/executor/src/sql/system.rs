@@ -11,13 +11,10 @@ use crate::error::{Error, Result};
 use crate::system::{
     ADMIN_NAME, Address, Admin, Debt, Handle, Instance, Look, ServerResult, SessionResult, SettleTick, System,
 };
-use rqps_builds::{Build, CpuSet, Dirs, Watch, resolve_watched};
-use rqps_model::{BuildSpec, Counter, Dbms, Settle};
+use rqps_builds::{Build, CpuSet};
+use rqps_model::{Counter, Dbms, Settle};
 use rqps_probe::work::Work;
-use rqps_servers::{
-    Applied, Config, HostLimits, HowCopied, Server, ServerHandle, ServerSpec, UnknownOption, cache_bytes,
-    config_with, data_key, load_config, load_config_for, log_bytes, snapshot, unknown_options,
-};
+use rqps_servers::{Applied, Config, Server, ServerHandle, ServerSpec, config_with, log_bytes};
 use rqps_wire::{Endpoint, Host};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,42 +32,8 @@ impl System for SqlSystem {
         dbms.speaks_sql() && adapter(dbms).dialect() == self.0.dialect()
     }
 
-    fn build(&self, dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> rqps_builds::Result<Build> {
-        resolve_watched(dirs, spec, watch)
-    }
-
-    fn copies(
-        &self,
-        dirs: &Dirs,
-        build: (&Build, &BuildSpec),
-        count: u32,
-        watch: &mut Watch<'_>,
-    ) -> rqps_builds::Result<Vec<Build>> {
-        rqps_builds::copies(dirs, build, count, watch)
-    }
-
-    fn config(&self, build: &Build, name_or_path: &str, limits: Option<&HostLimits>) -> ServerResult<Config> {
-        match limits {
-            Some(limits) => load_config_for(build.dbms, &build.version, name_or_path, limits),
-            None => load_config(build.dbms, &build.version, name_or_path),
-        }
-    }
-
-    fn unknown_options(
-        &self,
-        build: &Build,
-        config: &Config,
-        scratch: &Path,
-    ) -> ServerResult<Vec<UnknownOption>> {
-        unknown_options(build, config, scratch)
-    }
-
     fn empty_bytes(&self) -> u64 {
         self.0.empty_bytes()
-    }
-
-    fn cache_bytes(&self, build: &Build, config: &Config) -> Option<u64> {
-        cache_bytes(build.dbms, config)
     }
 
     fn log_bytes(&self, build: &Build, config: &Config) -> u64 {
@@ -85,23 +48,11 @@ impl System for SqlSystem {
         self.0.method_of_blocks()
     }
 
-    fn data_key(&self, build: &Build, config: &Config) -> String {
-        data_key(build, config)
-    }
-
-    fn create(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Applied> {
-        Server::init_unless(spec, stop)
-    }
-
     fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Box<dyn Instance>> {
         let server = Server::start_unless(spec, stop)?;
         let endpoint = endpoint(&server);
         let data_dir = spec.data_dir.clone();
         Ok(Box::new(SqlInstance { adapter: self.0, server, endpoint, data_dir }))
-    }
-
-    fn copy_data(&self, from: &Path, to: &Path, stop: &AtomicBool) -> ServerResult<HowCopied> {
-        Ok(snapshot(from, to, stop)?.how)
     }
 
     fn session_is_a_process(&self) -> bool {

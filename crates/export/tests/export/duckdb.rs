@@ -69,12 +69,12 @@ fn document() -> String {
 /// A query that counts the differences between a table's Parquet file and the other two.
 fn differences(table: &Table) -> String {
     let types: Vec<String> =
-        table.columns.iter().map(|column| format!("{}: '{}'", column.name, column.kind.name())).collect();
+        table.columns.iter().map(|column| format!("{}: '{}'", column.name, column.kind.key())).collect();
     // CSV cannot distinguish an empty text from a missing one.
     let texts: Vec<String> = table
         .columns
         .iter()
-        .filter(|column| column.kind.name() == "VARCHAR")
+        .filter(|column| column.kind.key() == "VARCHAR")
         .map(|column| format!("nullif({0}, '') AS {0}", column.name))
         .collect();
     let (name, key, types) = (table.name, table.key.join(", "), types.join(", "));
@@ -115,7 +115,7 @@ fn parquet_types_match_the_document() {
     let mut found = found.iter().map(|row| (&row["name"], &row["column_name"], &row["column_type"]));
     for table in ALL.iter() {
         for column in &table.columns {
-            let expected = (&table.name.into(), &column.name.into(), &column.kind.name().into());
+            let expected = (&table.name.into(), &column.name.into(), &column.kind.key().into());
             assert_eq!(found.next().unwrap(), expected);
         }
     }

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::formats::Format;
 use crate::formats::fio::{FioTest, parse_tests};
 use crate::formats::fio_table::{self, Row};
+use crate::grouped::grouped;
 use crate::model::Quirk;
 use crate::printf::fixed;
 
@@ -40,10 +41,7 @@ fn of_one(rows: &[Row], raw: &Raw, reading: Reading) -> Result<Checked> {
         let figures = computed(test, index + 1 == tests.len());
         of_text.entry(&test.name).or_default().push((test.line, figures));
     }
-    let mut of_table: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
-    for row in rows {
-        of_table.entry(&row.test).or_default().push(row);
-    }
+    let of_table: BTreeMap<&str, Vec<&Row>> = grouped(rows.iter().map(|row| (&*row.test, row)));
     let mut checked = Checked { may_repeat_rows: true, ..Checked::default() };
     for (name, rows) in &of_table {
         let tests = of_text.get(name).map_or(&[][..], Vec::as_slice);

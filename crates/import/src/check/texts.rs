@@ -10,6 +10,7 @@ use super::{Computed, Figures, Raw};
 use crate::error::Result;
 use crate::formats::rates_table::RatesTable;
 use crate::formats::{Format, sysbench};
+use crate::grouped::grouped;
 use crate::model::{Measurement, number};
 use crate::names::TestName;
 use crate::path_classes::classes;
@@ -117,10 +118,9 @@ fn of_archive(test: TestName, measured: &mut Measurement) -> Option<(String, Com
 
 /// Texts by arm and row; those of one place are repeats if their names differ in a repeat's number only.
 fn of_places(texts: &[Text]) -> BTreeMap<(&str, &str), Vec<&Text>> {
-    let mut all: BTreeMap<(&str, &str), Vec<&Text>> = BTreeMap::new();
-    for text in texts.iter().filter(|text| text.of_archive.is_none()) {
-        all.entry((&text.arm, &text.row)).or_default().push(text);
-    }
+    let open = texts.iter().filter(|text| text.of_archive.is_none());
+    let mut all: BTreeMap<(&str, &str), Vec<&Text>> =
+        grouped(open.map(|text| ((&*text.arm, &*text.row), text)));
     let are_repeats = |texts: &Vec<&Text>| {
         let paths: Vec<&Path> = texts.iter().map(|text| text.path.as_path()).collect();
         let classes = classes(&paths, &paths);

@@ -27,9 +27,7 @@ pub fn is_header(line: &str) -> bool {
 pub fn parse(input: impl Read) -> Result<ArmsTable, Broken> {
     let mut lines = Lines::new(input);
     let mut table = ArmsTable::default();
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         let mut cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_owned()).collect();
         let name = cells.pop().unwrap_or_default();
         if line.trim().is_empty() {

@@ -39,9 +39,7 @@ pub fn parse_rows(input: impl Read) -> Result<(Vec<String>, Vec<Row>), Broken> {
     let mut known: HashMap<String, u32> = HashMap::new();
     let mut columns: Vec<String> = Vec::new();
     let mut index = 0;
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         if line.starts_with('#') || line.trim().is_empty() {
             continue;
         }
@@ -206,9 +204,7 @@ pub fn parse_log(input: impl Read) -> Result<Document, Broken> {
     let mut document = Document { tool: Some("db_bench".to_owned()), ..Document::default() };
     let (mut release, mut threads): (Option<String>, Option<u32>) = (None, None);
     let mut settings: Vec<Value> = Vec::new();
-    loop {
-        let at = lines.number() + 1;
-        let Some((line, has_end)) = lines.next_with_end()? else { break };
+    while let Some((at, line, has_end)) = lines.next_with_end()? {
         if !(has_end || line.trim().is_empty() || is_whole_result(line)) {
             return Err(Broken::cut_off(at));
         }

@@ -126,9 +126,7 @@ pub fn parse_tests(input: impl Read) -> Result<(Option<String>, Vec<FioTest>), B
     let (mut tests, mut tool): (Vec<FioTest>, Option<String>) = (Vec::new(), None);
     let mut label: Option<(String, u32)> = None;
     let mut in_job = false;
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         expect_no_signal(line, at)?;
         if let Some(rest) = line.strip_prefix("O_DIRECT with ") {
             label =
@@ -447,14 +445,7 @@ fn parse_json(text: &str) -> Result<Document, Broken> {
         }
         let number = measured.values.iter().filter(|value| value.unit == "us").count();
         let mut push = |name: String, ns: Option<f64>| {
-            let value = ns.map(|ns| ns / 1e3);
-            measured.values.extend(value.map(|us| Value {
-                name: name.into(),
-                unit: "us".into(),
-                value: Some(us),
-                published: None,
-                line,
-            }));
+            measured.values.extend(ns.map(|ns| Value::computed(name, "us", ns / 1e3, line)));
         };
         let suffix = if number == 0 { String::new() } else { format!("_job{}", number + 1) };
         if sync["N"].as_f64().is_some_and(|n| n > 0.0) {

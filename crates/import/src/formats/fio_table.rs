@@ -35,9 +35,7 @@ fn row(line: &str, at: u32) -> Option<Row> {
 pub fn parse(input: impl Read) -> Result<Vec<Row>, Broken> {
     let mut lines = Lines::new(input);
     let mut rows = Vec::new();
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         if !line.trim().is_empty() {
             rows.push(row(line, at).ok_or_else(|| Broken::at(at, "not rate, MB/s, latency, jobs, test"))?);
         }

@@ -93,9 +93,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut lines = Lines::new(input);
     let mut document = Document::default();
     let (mut users, mut failed, mut of_run) = (None, 0, 0);
-    loop {
-        let at = lines.number() + 1;
-        let Some((line, has_end)) = lines.next_with_end()? else { break };
+    while let Some((at, line, has_end)) = lines.next_with_end()? {
         if !has_end && is_cut_off(line) {
             return Err(Broken::cut_off(at));
         }
@@ -138,9 +136,7 @@ pub fn is_row(line: &str) -> bool {
 pub fn parse_rows(input: impl Read) -> Result<Vec<CsvRow>, Broken> {
     let mut lines = Lines::new(input);
     let mut rows = Vec::new();
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         if line.trim().is_empty() {
             continue;
         }
@@ -269,8 +265,8 @@ fn timings(connection: &Connection, job: &str) -> rusqlite::Result<Vec<Value>> {
     for row in rows {
         let (procedure, figures) = row?;
         for (name, value) in ["avg", "p95", "p99"].into_iter().zip(figures) {
-            let name = format!("{}_latency_{name}_ms", procedure.to_lowercase()).into();
-            values.push(Value { name, unit: "ms".into(), value, published: None, line: 1 });
+            let name = format!("{}_latency_{name}_ms", procedure.to_lowercase());
+            values.push(Value::computed(name, "ms", value, 1));
         }
     }
     Ok(values)

@@ -43,9 +43,7 @@ pub fn is_header(line: &str) -> bool {
 pub fn parse_blocks(input: impl Read) -> Result<Vec<Block>, Broken> {
     let mut lines = Lines::new(input);
     let (mut blocks, mut step, mut group): (Vec<Block>, Option<String>, usize) = (Vec::new(), None, 0);
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         if line.trim().is_empty() {
             continue;
         }
@@ -171,14 +169,7 @@ fn measurement(block: &Block, row: &Row, step: Option<String>) -> Result<Measure
         ("disk_reads_per_s", "rps"),
         ("disk_writes_per_s", "wps"),
     ] {
-        let value = figure(column);
-        values.push(Value {
-            name: name.into(),
-            unit: unit(column).into(),
-            value,
-            published: None,
-            line: row.line,
-        });
+        values.push(Value::computed(name, unit(column), figure(column), row.line));
     }
     Ok(Measurement {
         arm: Some(row.arm.clone()),

@@ -62,9 +62,7 @@ pub fn parse_sums(input: impl Read) -> Result<Iostat, Broken> {
     let mut found = Iostat::default();
     let mut columns: Option<[usize; 4]> = None;
     let mut in_devices = false;
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(first) = words.first() else {
             in_devices = false;
@@ -120,14 +118,9 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             ("disk_write_kb_per_s", "kB/s", sums.write_kb / rows),
         ]
     });
-    let value = |(name, unit, value): (&'static str, &'static str, f64)| Value {
-        name: name.into(),
-        unit: unit.into(),
-        value: Some(value),
-        published: None,
-        line: 1,
-    };
-    let mut values: Vec<Value> = means.into_iter().flatten().map(value).collect();
+    let means = means.into_iter().flatten();
+    let mut values: Vec<Value> =
+        means.map(|(name, unit, value)| Value::computed(name, unit, value, 1)).collect();
     values.push(Value::words("iostat_device", device, 1));
     let metrics = found.cpus.map(|cpus| ("cpus".to_owned(), f64::from(cpus))).into_iter().collect();
     let sampled = Sampled { program: "iostat", samples: found.reports, seconds: None, utc_ms: None };

@@ -54,9 +54,7 @@ fn row(line: &str, at: u32) -> Option<JoinedRow> {
 pub fn parse(input: impl Read) -> Result<Vec<JoinedRow>, Broken> {
     let mut lines = Lines::new(input);
     let mut rows: Vec<JoinedRow> = Vec::new();
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         if line.trim().is_empty() {
             continue;
         }

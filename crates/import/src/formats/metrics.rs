@@ -49,8 +49,7 @@ pub fn parse_step(input: impl Read) -> Result<StepMetrics, Broken> {
     let mut lines = Lines::new(input);
     let mut tables: Vec<Vec<String>> = Vec::new();
     let mut header: Option<Vec<String>> = None;
-    while let Some(line) = { lines.next_whole()?.map(str::to_owned) } {
-        let at = lines.number();
+    while let Some((at, line)) = lines.next_whole()? {
         let cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_owned()).collect();
         if cells.first().is_some_and(|cell| cell == "samp") {
             header = Some(cells);
@@ -128,9 +127,7 @@ pub fn parse_tables(input: impl Read) -> Result<Vec<MetricsTable>, Broken> {
     let mut lines = Lines::new(input);
     let mut tables: Vec<MetricsTable> = Vec::new();
     let (mut is_relative, mut is_new) = (false, true);
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         if line.trim().is_empty() {
             is_new = true;
             continue;

@@ -27,9 +27,7 @@ pub fn parse_counters(input: impl Read) -> Result<(Vec<Counter>, Option<i64>), B
     let mut lines = Lines::new(input);
     let (mut counters, mut date): (Vec<Counter>, Option<i64>) = (Vec::new(), None);
     let mut open = 0;
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         let line = line.trim();
         if let Some(started) = line.strip_prefix("# started on ") {
             date = date.or_else(|| dates::of_date_command(started));
@@ -82,13 +80,8 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
             published: Some(counter.text.clone()),
             line: counter.line,
         };
-        let rate = Value {
-            name: format!("{}_per_s", counter.name).into(),
-            unit: "1/s".into(),
-            value: counter.count.map(|count| count / counter.seconds),
-            published: None,
-            line: counter.line,
-        };
+        let rate = counter.count.map(|count| count / counter.seconds);
+        let rate = Value::computed(format!("{}_per_s", counter.name), "1/s", rate, counter.line);
         [count, rate]
     });
     let measurement = Measurement { values: values.collect(), line: 1, ..Measurement::default() };

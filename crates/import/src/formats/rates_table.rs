@@ -44,10 +44,8 @@ pub fn parse_table(input: impl Read) -> Result<RatesTable, Broken> {
     let mut lines_of_tests: HashMap<String, u32> = HashMap::new();
     // Published tables have the test last.
     let mut is_test_first = false;
-    loop {
-        let at = lines.number() + 1;
-        // A name that is cut off is another test's.
-        let Some(line) = lines.next_whole()? else { break };
+    // A name that is cut off is another test's.
+    while let Some((at, line)) = lines.next_whole()? {
         if let Some(base) = line.strip_prefix("Relative to:") {
             table.relative_to = Some(base.trim().to_owned());
         } else if let Some((column, name)) = line.split_once(" : ").filter(|(column, _)| is_column(column)) {

@@ -164,9 +164,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut lines = Lines::new(input);
     let mut document = Document::default();
     let (mut run, mut before): (Option<Run>, Options) = (None, Options::default());
-    loop {
-        let number = lines.number() + 1;
-        let Some((line, has_end)) = lines.next_with_end()? else { break };
+    while let Some((number, line, has_end)) = lines.next_with_end()? {
         // After the last line of a run come no figures that count.
         if !(has_end || line.trim().is_empty() || line.trim_start().starts_with("execution time ")) {
             return Err(Broken::cut_off(number));

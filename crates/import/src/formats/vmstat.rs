@@ -36,9 +36,7 @@ pub fn parse_means(input: impl Read) -> Result<Vmstat, Broken> {
     let mut lines = Lines::new(input);
     let mut columns: Option<[usize; 3]> = None;
     let mut means = Vmstat::default();
-    loop {
-        let at = lines.number() + 1;
-        let Some(line) = lines.next_whole()? else { break };
+    while let Some((at, line)) = lines.next_whole()? {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(first) = words.first() else { continue };
         if words.contains(&"us") && words.contains(&"sy") {
@@ -110,18 +108,11 @@ impl Vmstat {
 
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let means = parse_means(input)?;
-    let value = |name: &'static str, unit: &'static str, value: f64| Value {
-        name: name.into(),
-        unit: unit.into(),
-        value: Some(value),
-        published: None,
-        line: 1,
-    };
     let values = vec![
-        value("host_user_percent", "%", means.user_percent),
-        value("host_system_percent", "%", means.system_percent),
-        value("host_context_switches_per_s", "1/s", means.switches_per_s),
-        value("vmstat_samples", "", means.samples as f64),
+        Value::computed("host_user_percent", "%", means.user_percent, 1),
+        Value::computed("host_system_percent", "%", means.system_percent, 1),
+        Value::computed("host_context_switches_per_s", "1/s", means.switches_per_s, 1),
+        Value::computed("vmstat_samples", "", means.samples as f64, 1),
     ];
     let measurement =
         Measurement { values, sampled: Some(means.sampled()), line: 1, ..Measurement::default() };

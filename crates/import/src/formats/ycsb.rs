@@ -48,9 +48,7 @@ struct Taken {
 pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut lines = Lines::new(input);
     let mut run = Run::default();
-    loop {
-        let at = lines.number() + 1;
-        let Some((line, has_end)) = lines.next_with_end()? else { break };
+    while let Some((at, line, has_end)) = lines.next_with_end()? {
         if !has_end && !is_whole(line) {
             return Err(Broken::cut_off(at));
         }
@@ -247,15 +245,8 @@ impl Run {
         for (kind, one) in kinds {
             self.measured.line = one.line;
             for (name, us) in [("avg", one.average_us), ("p99", one.p99_us)] {
-                let name = format!("{}_latency_{name}_us", kind.to_lowercase()).into();
-                let value = us.map(|us| Value {
-                    name,
-                    unit: "us".into(),
-                    value: Some(us),
-                    published: None,
-                    line: one.line,
-                });
-                self.measured.values.extend(value);
+                let name = format!("{}_latency_{name}_us", kind.to_lowercase());
+                self.measured.values.extend(us.map(|us| Value::computed(name, "us", us, one.line)));
             }
         }
         let elapsed_us = (seconds * 1e6) as u64;

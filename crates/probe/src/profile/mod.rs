@@ -24,13 +24,14 @@ const PARANOID_NOTHING: i64 = 3;
 /// Allows users other than root to sample user space and kernel.
 const PARANOID_REMEDY: &str = "as root: sysctl kernel.perf_event_paranoid=1";
 
-/// How stacks are unwound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallGraph {
-    /// By frame pointers: cheap, for builds that keep them.
-    FramePointers,
-    /// By DWARF unwind tables from a copy of the stack: for all other builds.
-    Dwarf,
+rqps_model::words! {
+    /// How stacks are unwound.
+    CallGraph {
+        /// By frame pointers: cheap, for builds that keep them.
+        FramePointers = "fp",
+        /// By DWARF unwind tables from a copy of the stack: for all other builds.
+        Dwarf = "dwarf",
+    }
 }
 
 impl CallGraph {
@@ -40,14 +41,6 @@ impl CallGraph {
         let last = cflags.split_whitespace().rfind(|flag| flag.ends_with("omit-frame-pointer"));
         let keeps_pointers = last == Some("-fno-omit-frame-pointer");
         if keeps_pointers && !has_threads { CallGraph::FramePointers } else { CallGraph::Dwarf }
-    }
-
-    /// The word in run folders.
-    pub fn key(self) -> &'static str {
-        match self {
-            CallGraph::FramePointers => "fp",
-            CallGraph::Dwarf => "dwarf",
-        }
     }
 }
 

@@ -52,24 +52,13 @@ pub struct InsertOptions {
     pub server_memory: Option<Memory>,
 }
 
-/// What ends a query step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EndsBy {
-    /// After a given number of rows, however long that takes: every arm does the same work.
-    #[default]
-    Rows,
-    /// After a given time, however many rows are inserted by then.
-    Time,
-}
-
-impl EndsBy {
-    /// The name in plans and result files.
-    pub fn key(self) -> &'static str {
-        match self {
-            EndsBy::Rows => "rows",
-            EndsBy::Time => "time",
-        }
+rqps_model::words! {
+    /// What ends a query step.
+    EndsBy {
+        /// After a given number of rows, however long that takes: every arm does the same work.
+        Rows = "rows",
+        /// After a given time, however many rows are inserted by then.
+        Time = "time",
     }
 }
 
@@ -125,9 +114,9 @@ fn defaults(preset: Preset) -> InsertOptions {
         write_rows: preset.write_rows,
         query_seconds: preset.query_seconds,
         settle_seconds: preset.settle_seconds,
-        delete_form: DeleteForm::default(),
+        delete_form: DeleteForm::In,
         pacer: Pacer::Even,
-        ends_by: EndsBy::default(),
+        ends_by: EndsBy::Rows,
         shared_table: false,
         partitions: 0,
         server_memory: None,
@@ -153,7 +142,7 @@ fn read_options(section: &Section<'_>, problems: &Problems<'_>) -> InsertOptions
     let write_rows = u64::try_from(write_rows).unwrap_or(u64::MAX);
     let seconds =
         |key, range, default: u32| section.integer(key, range).map_or(default, |found| found.value as u32);
-    let ends_by = section.choice("ends_by", &[EndsBy::Rows, EndsBy::Time].map(|ends| (ends.key(), ends)));
+    let ends_by = section.choice("ends_by", &EndsBy::ALL.map(|ends| (ends.key(), ends)));
     if ends_by == Some(EndsBy::Time) {
         let what = "an arm that does not keep the rate inserts fewer rows, so the steps after start from different tables";
         let remedy = "Use \"rows\" unless a step must not last longer.";
@@ -168,9 +157,9 @@ fn read_options(section: &Section<'_>, problems: &Problems<'_>) -> InsertOptions
         settle_seconds: seconds("settle_seconds", own::SETTLE_SECONDS, preset.settle_seconds),
         delete_form: section
             .choice("delete_form", &DeleteForm::ALL.map(|form| (form.key(), form)))
-            .unwrap_or_default(),
+            .unwrap_or(DeleteForm::In),
         pacer: section.choice("pacer", &Pacer::ALL.map(|pacer| (pacer.key(), pacer))).unwrap_or(Pacer::Even),
-        ends_by: ends_by.unwrap_or_default(),
+        ends_by: ends_by.unwrap_or(EndsBy::Rows),
         shared_table: section.boolean("shared_table").is_some_and(|found| found.value),
         partitions: section.integer("partitions", own::PARTITIONS).map_or(0, |found| found.value as u32),
         server_memory: read_memory(section, problems),

@@ -3,8 +3,6 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
-
 use super::rows::{CASH_REGISTERS, PRICES, PRODUCTS};
 use super::tables::table_name;
 use crate::dialect::Dialect;
@@ -15,27 +13,13 @@ pub const ROWS_PER_QUERY: u32 = 10;
 /// Keys of a point query.
 pub const POINT_KEYS: usize = 10;
 
-/// How a DELETE selects its rows. In Postgres, this determines the planner's index lookups each time it
-/// plans.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DeleteForm {
-    /// The next rows from a key on, by a subquery (Postgres) or LIMIT (MySQL): always the requested number.
-    #[default]
-    In,
-    /// A range of keys, the form in use until 2024: fewer rows if keys have gaps.
-    Range,
-}
-
-impl DeleteForm {
-    pub const ALL: [DeleteForm; 2] = [DeleteForm::In, DeleteForm::Range];
-
-    /// The name in plans and result files.
-    pub fn key(self) -> &'static str {
-        match self {
-            DeleteForm::In => "in",
-            DeleteForm::Range => "range",
-        }
+rqps_model::words! {
+    /// How a DELETE selects its rows. In Postgres, this determines the planner's index lookups each time it plans.
+    DeleteForm {
+        /// The next rows from a key on, by a subquery (Postgres) or LIMIT (MySQL): always the requested number.
+        In = "in",
+        /// A range of keys, the form in use until 2024: fewer rows if keys have gaps.
+        Range = "range",
     }
 }
 

@@ -32,30 +32,14 @@ pub const TABLES: [&str; 9] =
 pub const ROWS_PER_WAREHOUSE: u64 = 499_011;
 pub const ITEMS: u64 = 100_000;
 
-/// A kind of transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transaction {
-    NewOrder,
-    Payment,
-    Delivery,
-    StockLevel,
-    OrderStatus,
-}
-
-impl Transaction {
-    /// In the order of the mix.
-    pub const ALL: [Self; 5] =
-        [Self::NewOrder, Self::Payment, Self::Delivery, Self::StockLevel, Self::OrderStatus];
-
-    /// Its name in tables and result files, and that of its procedure with `_` for `-`.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::NewOrder => "new-order",
-            Self::Payment => "payment",
-            Self::Delivery => "delivery",
-            Self::StockLevel => "stock-level",
-            Self::OrderStatus => "order-status",
-        }
+rqps_model::words! {
+    /// A kind of transaction, in the order of the mix. With `_` for `-`, its word is the name of its procedure.
+    Transaction {
+        NewOrder = "new-order",
+        Payment = "payment",
+        Delivery = "delivery",
+        StockLevel = "stock-level",
+        OrderStatus = "order-status",
     }
 }
 

@@ -46,9 +46,7 @@ impl Log {
     /// `client tx time_us script epoch_s usec [lag_us] [retries]`; instead of a time the reason why there is none.
     pub fn read(&mut self, input: impl Read) -> Result<(), Broken> {
         let mut lines = Lines::new(input);
-        loop {
-            let at = lines.number() + 1;
-            let Some(line) = lines.next_whole()? else { return Ok(()) };
+        while let Some((at, line)) = lines.next_whole()? {
             let words: Vec<&str> = line.split_whitespace().collect();
             let whole = |index: usize| -> Result<i64, Broken> {
                 let word = words
@@ -79,6 +77,7 @@ impl Log {
                 }
             }
         }
+        Ok(())
     }
 
     pub fn document(mut self) -> Result<Document, Broken> {
@@ -156,9 +155,7 @@ impl Aggregate {
     pub fn read(&mut self, input: impl Read) -> Result<(), Broken> {
         let mut lines = Lines::new(input);
         let mut before = None;
-        loop {
-            let at = lines.number() + 1;
-            let Some(line) = lines.next_whole()? else { return Ok(()) };
+        while let Some((at, line)) = lines.next_whole()? {
             let words: Vec<&str> = line.split_whitespace().collect();
             let field = |index: usize| -> Result<f64, Broken> {
                 let word = words
@@ -182,6 +179,7 @@ impl Aggregate {
             // What transactions waited for their turn.
             self.is_scheduled |= words.len() > 6 && field(6)? > 0.0;
         }
+        Ok(())
     }
 
     /// The first and the last interval are partial and left out where there are others.
@@ -199,13 +197,7 @@ impl Aggregate {
             return Err(Broken::at(1, "no transactions in its whole intervals"));
         }
         let latency_us = inner.iter().map(|(_, one)| one.sum_us).sum::<f64>() / done as f64;
-        let value = |name: &'static str, us: f64| Value {
-            name: name.into(),
-            unit: "ms".into(),
-            value: Some(us / 1e3),
-            published: None,
-            line: 1,
-        };
+        let value = |name: &'static str, us: f64| Value::computed(name, "ms", us / 1e3, 1);
         let rates = all.iter().map(|(_, one)| one.transactions as f64 / length_s).collect();
         let series =
             Series { name: "transactions".to_owned(), unit: "transactions".to_owned(), values: rates };

@@ -84,9 +84,7 @@ pub fn parse(input: impl Read) -> Result<Document, Broken> {
     let mut document = Document::default();
     let mut run = Run::default();
     let mut headings = Headings::default();
-    loop {
-        let at = lines.number() + 1;
-        let Some((line, has_end)) = lines.next_with_end()? else { break };
+    while let Some((at, line, has_end)) = lines.next_with_end()? {
         if !has_end && (line.starts_with("progress: ") || !is_whole(line)) {
             return Err(Broken::cut_off(at));
         }
