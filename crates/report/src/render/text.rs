@@ -207,9 +207,9 @@ fn remarks_column(table: &Table) -> Option<usize> {
     (table.columns[last].align == Align::Left).then_some(last)
 }
 
-/// The widths of columns if long words are wrapped so that all columns fit side by side; where they cannot, so that
-/// each fits in a part of its own. None: nothing has to be wrapped. Labels, remarks and what is printed once stay whole,
-/// unless all columns of the table stay together.
+/// The widths of columns if long words are wrapped so that all columns fit side by side, or else so that each fits in a
+/// part of its own. None: nothing has to be wrapped. Labels, remarks and what is printed once stay whole, unless all
+/// columns of the table stay together.
 fn wrapped_widths(table: &Table, width_max: usize) -> Option<Vec<usize>> {
     let count = table.columns.len();
     let all: Vec<usize> = (0..count).map(|index| width(table, index, &table.columns[index])).collect();
