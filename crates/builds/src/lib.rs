@@ -43,6 +43,7 @@ pub use obtain::{
     releases, resolve, resolve_watched,
 };
 pub use plain_file::{open_file, read_text};
+pub use source::flavour::shipped_flavours;
 pub use source::git::{Commit, commits};
 pub use source::log_of;
 pub use source::watch::{BuildProgress, FETCHING, Watch};

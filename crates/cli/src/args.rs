@@ -13,12 +13,13 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use fleet::{FleetArg, FleetArgs, FleetRunArgs, FleetVerb};
 pub use import::ImportArgs;
-use rqps_plan::{Driver, limits};
+use rqps_plan::Driver;
 use rqps_report::{Format, Section};
 pub use series::SeriesArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use suggested::suggested;
+use two_builds::label;
 pub use two_builds::{BisectArgs, GateArgs, UpgradeArgs};
 
 const EXAMPLES: &str = "\
@@ -333,14 +334,6 @@ pub struct SectionArgs {
 }
 
 /// Accepts all sections; help lists them.
-/// A name for a run, which becomes part of its folder's.
-fn label(text: &str) -> Result<String, String> {
-    let example = limits::folder_name_from(text);
-    limits::is_folder_name(text).then(|| text.to_owned()).ok_or_else(|| {
-        format!("use letters, digits, `.`, `_`, `-`, beginning with a letter or digit: for example {example}")
-    })
-}
-
 fn section_parser() -> impl TypedValueParser<Value = Section> {
     PossibleValuesParser::new(Section::ALL.map(Section::key)).try_map(|name| name.parse::<Section>())
 }

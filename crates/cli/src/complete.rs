@@ -1,11 +1,11 @@
-//! Names that shells complete: plans, runs, configs, tests and builds.
+//! Names that shells complete: plans, runs, configs, tests, builds, DBMSs, versions and flavours.
 //!
 //! The script of `rqps completions` calls rqps itself for every word, so names are those that exist at that moment.
 
 use crate::args::Cli;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
-use rqps_builds::{Dirs, list_builds, published};
+use rqps_builds::{Dirs, list_builds, published, shipped_flavours};
 use rqps_model::Dbms;
 use rqps_plan::shipped::SHIPPED_PLANS;
 use rqps_servers::shipped_configs;
@@ -69,6 +69,25 @@ pub fn tests() -> ArgValueCompleter {
     names(|| {
         microbenchmarks::tests().iter().map(|test| (test.name.to_owned(), test.about.to_owned())).collect()
     })
+}
+
+/// A DBMS.
+pub fn dbms() -> ArgValueCompleter {
+    names(|| Dbms::ALL.map(|dbms| (dbms.name().to_owned(), dbms.title().to_owned())).to_vec())
+}
+
+/// A published version of any DBMS: which one is typed before is not known here.
+pub fn published_versions() -> ArgValueCompleter {
+    names(|| {
+        let of =
+            |dbms: Dbms| versions(dbms).into_iter().map(move |version| (version, dbms.title().to_owned()));
+        Dbms::ALL.into_iter().flat_map(of).collect()
+    })
+}
+
+/// A flavour: a shipped one, or a file.
+pub fn flavours() -> ArgValueCompleter {
+    names_or_files(|| shipped_flavours().map(|name| (name.to_owned(), String::new())).collect())
 }
 
 /// A build: a cached or known one, or a directory.

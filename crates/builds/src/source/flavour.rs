@@ -18,6 +18,11 @@ const SHIPPED: [(&str, &str); 4] = [
     ("clang", include_str!("../../../../flavours/clang.toml")),
 ];
 
+/// Names of the shipped flavours.
+pub fn shipped_flavours() -> impl Iterator<Item = &'static str> {
+    SHIPPED.into_iter().map(|(name, _)| name)
+}
+
 const EXTENDS_MAX: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

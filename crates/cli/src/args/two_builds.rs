@@ -1,8 +1,9 @@
 //! The arguments of verbs that compare two builds.
 
-use super::{label, one_of};
+use super::one_of;
 use crate::complete;
 use clap::Args;
+use rqps_plan::limits;
 use rqps_report::Detector;
 
 #[derive(Debug, Args)]
@@ -126,3 +127,11 @@ const FAIL_ON: [(&str, FailOn, &str); 9] = [
     ("blocks", Some(Detector::Blocks), "More blocks touched per operation"),
     ("mixed", None, "More of one of cost, cpu, wal and fsyncs, less of another"),
 ];
+
+/// A name for a run, which becomes part of its folder's.
+pub(super) fn label(text: &str) -> Result<String, String> {
+    let example = limits::folder_name_from(text);
+    limits::is_folder_name(text).then(|| text.to_owned()).ok_or_else(|| {
+        format!("use letters, digits, `.`, `_`, `-`, beginning with a letter or digit: for example {example}")
+    })
+}

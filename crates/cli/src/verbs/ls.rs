@@ -5,8 +5,7 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{human, out, search};
 use rqps_fleet::Fleet;
-use rqps_model::counted;
-use rqps_store::{BlockStatus, Run, RunFolder, RunSummary};
+use rqps_store::{Run, RunFolder, RunSummary};
 use rqps_verdicts::Tally;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -102,8 +101,8 @@ struct RunRow<'a> {
     summary: &'a RunSummary,
     compared: String,
     tally: Option<Tally>,
-    /// Blocks that the first verdicts lack.
-    lacks_blocks: usize,
+    /// Blocks that the first verdicts take.
+    blocks_needed: u32,
     bytes: u64,
 }
 
@@ -114,7 +113,7 @@ impl<'a> RunRow<'a> {
             summary,
             compared: run.as_ref().map(compared).unwrap_or_default(),
             tally: run.as_ref().and_then(tally),
-            lacks_blocks: run.as_ref().map_or(0, lacks_blocks),
+            blocks_needed: run.as_ref().map_or(0, blocks_needed),
             bytes: size_of(summary.folder.path(), FOLDER_DEPTH_MAX),
         }
     }
@@ -132,8 +131,8 @@ impl<'a> RunRow<'a> {
         };
         let verdicts = match (&summary.problem, self.tally) {
             (Some(problem), _) => Cell::from(problem.as_str()).tinted(Some(Tint::Red)),
-            (None, Some(_)) if self.lacks_blocks > 0 => {
-                format!("none: {} short of the first", counted(self.lacks_blocks, "block")).into()
+            (None, Some(_)) if summary.blocks_done < self.blocks_needed => {
+                format!("none yet: {} of {} blocks", summary.blocks_done, self.blocks_needed).into()
             }
             (None, Some(tally)) => Cell::from(tally_text(tally)).tinted(tint(tally)),
             (None, None) => Cell::default(),
@@ -300,10 +299,9 @@ fn tally(run: &Run) -> Option<Tally> {
     (tally != Tally::default()).then_some(tally)
 }
 
-fn lacks_blocks(run: &Run) -> usize {
-    let first = rqps_verdicts::rules_of(run).ok().and_then(|rules| Some(rules.looks.first()?.blocks));
-    let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
-    first.unwrap_or(0).saturating_sub(done)
+fn blocks_needed(run: &Run) -> u32 {
+    let rules = rqps_verdicts::rules_of(run).ok();
+    rules.and_then(|rules| Some(rules.looks.first()?.blocks as u32)).unwrap_or(0)
 }
 
 /// `2 worse, 1 better, 29 same`.
