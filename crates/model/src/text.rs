@@ -46,11 +46,12 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
 /// How many letters differ, if few enough for typos: in all, and in each part between `_`. `query_cache_size` is no
 /// typo of `host_cache_size`.
 fn typos(written: &str, word: &str) -> Option<usize> {
-    let allowed = |part: &str| 1 + part.chars().count() / 4;
-    let distance = Some(edit_distance(written, word)).filter(|distance| *distance <= allowed(written))?;
+    let allowed = 1 + written.chars().count() / 4;
+    let distance = Some(edit_distance(written, word)).filter(|distance| *distance <= allowed)?;
     let parts = || written.split('_').zip(word.split('_'));
     let has_as_many = written.matches('_').count() == word.matches('_').count();
-    let are_near = parts().all(|(a, b)| edit_distance(a, b) <= allowed(a));
+    // Two exchanged letters are two.
+    let are_near = parts().all(|(a, b)| edit_distance(a, b) <= 2 + a.chars().count() / 4);
     (!has_as_many || are_near).then_some(distance)
 }
 
@@ -210,6 +211,7 @@ mod tests {
         assert_eq!(nearest("wsec", known), None, "less than half");
         assert_eq!(nearest("query_cache_size", ["host_cache_size"]), None, "another word");
         assert_eq!(nearest("host_cahce_size", ["host_cache_size"]), Some("host_cache_size"));
+        assert_eq!(nearest("work_mme", ["work_mem"]), Some("work_mem"));
         assert_eq!(nearest("hostcache_size", ["host_cache_size"]), Some("host_cache_size"));
     }
 }

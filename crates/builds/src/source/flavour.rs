@@ -216,7 +216,7 @@ fn read(name: &str) -> Result<toml::Table> {
         read_text(Path::new(name)).map_err(Error::file("read flavour", name))?
     } else {
         let known = SHIPPED.iter().find(|(known, _)| *known == name);
-        let shipped = || SHIPPED.map(|(name, _)| name).join(", ");
+        let shipped = || shipped_flavours().collect::<Vec<_>>().join(", ");
         let unknown = || Error::UnknownFlavour { name: name.to_owned(), shipped: shipped() };
         known.map(|(_, text)| (*text).to_owned()).ok_or_else(unknown)?
     };

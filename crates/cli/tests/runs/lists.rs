@@ -24,6 +24,10 @@ fn ls_tells_what_came_out() {
     let bench = Bench::new();
     let nothing = bench.call(&["ls"]).expect(0);
     assert_eq!((nothing.stdout.as_str(), nothing.stderr.contains("no run in ")), ("", true));
+    let short = write_run(&bench.results(), &Spec { blocks: 2, ..Spec::mixed() }).unwrap();
+    let listed = bench.call(&["ls"]).expect(0).stdout;
+    assert!(listed.contains("none yet: 2 of 3 blocks"), "{listed}");
+    fs::remove_dir_all(short).unwrap();
     let name = with_run(&bench);
     fs::create_dir(bench.results().join("damaged")).unwrap();
     fs::write(bench.results().join("damaged/run.db"), "this was a database once").unwrap();
@@ -79,6 +83,10 @@ fn last_is_the_newest_run_that_the_verb_can_use() {
     let resumed = |arguments: &[&str]| bench.call(&[&["resume"], arguments].concat()).stderr;
     assert_eq!(resumed(&[]), resumed(&[&older]));
     assert_ne!(resumed(&[]), resumed(&[&newer]));
+    write_run(&bench.results(), &Spec { blocks: 0, ..Spec::mixed() }).unwrap();
+    let shown = bench.call(&["show", "last"]).expect(0);
+    assert!(shown.stderr.contains(&format!("has no results; this is {newer}")), "{}", shown.stderr);
+    assert!(status(&bench).contains("made-up") && !status(&bench).contains(&newer));
 }
 
 #[test]
@@ -88,6 +96,9 @@ fn a_mistyped_name_gets_a_hint() {
     let hint = |arguments: &[&str]| bench.call(arguments).expect(2).stderr;
     assert!(hint(&["plan", "print", "verdict"]).contains("Did you mean `verdicts`?"));
     assert!(hint(&["show", &name.replace("made-up", "mad-up")]).contains(&format!("Did you mean `{name}`?")));
+    assert!(hint(&["explain", &name, "--test", "point-qery"]).contains("Did you mean `point-query`?"));
+    assert!(hint(&["run", "verdicts", "--label", "a b/c"]).contains("for example a-b-c"));
+    assert!(hint(&["run", "insert-smoke", "--budget", "5m"]).contains("it is a sequence"));
     fs::create_dir(bench.path().join("verdicts")).unwrap();
     bench.call(&["plan", "show", "verdicts"]).expect(0);
 }
@@ -114,6 +125,9 @@ fn shells_and_manuals_know_every_verb() {
         (&["gate", "--config", "sized_a"], "sized_async"),
         (&["gate", "--tests", "scan,hot-p"], "scan,hot-points"),
         (&["upgrade", "mysql-8.0.3"], "mysql-8.0.31"),
+        (&["install", "mysql", "8.0.3"], "8.0.31"),
+        (&["build", "postgres", "--flavour", "o2l"], "o2lto"),
+        (&["series", "postg"], "postgres"),
     ] {
         let candidates = completed(words);
         assert!(candidates.split_whitespace().any(|one| one == candidate), "{words:?}: {candidates}");
