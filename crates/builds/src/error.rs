@@ -147,8 +147,8 @@ pub enum Error {
     #[error("{place} is not {dbms} source code: {reason}")]
     NotSource { place: String, dbms: Dbms, reason: String },
 
-    #[error("copy {number} of the build in {} is no longer in the cache: begin a new run", build.display())]
-    CopyGone { build: PathBuf, number: u32 },
+    #[error("a copy of the build in {} is no longer in the cache: begin a new run", build.display())]
+    CopyGone { build: PathBuf },
 
     #[error("git cannot {action} {place}: {reason}")]
     Git { action: &'static str, place: String, reason: String },

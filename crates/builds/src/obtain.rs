@@ -78,10 +78,11 @@ pub fn check_reference(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> 
 }
 
 /// The other `count - 1` copies of a build that was compiled here, which have the same functions at other addresses;
-/// none of a build from elsewhere. `spec` is what names the build.
+/// none of a build from elsewhere. `spec` is what names the build; of one that it names by its directory those in the
+/// cache.
 ///
 /// # Errors
-/// If one is not in the cache, and does not compile or `spec` no longer names the source.
+/// If one does not compile, or `spec` no longer names the source.
 pub fn copies(
     dirs: &Dirs,
     (build, spec): (&Build, &BuildSpec),

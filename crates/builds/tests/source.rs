@@ -180,8 +180,7 @@ fn copies_have_the_same_functions_at_other_addresses_and_need_no_source_later() 
     let by_path = BuildSpec::from_path(Dbms::Postgres, &first.root);
     assert_eq!(copies_by(&by_path).unwrap(), made);
     fs::remove_dir_all(&made[0].root).unwrap();
-    let error = copies_by(&by_path).unwrap_err().to_string();
-    assert!(error.starts_with("copy 2 of the build in ") && error.contains("begin a new run"), "{error}");
+    assert_eq!(copies_by(&by_path).unwrap(), made[1..]);
 }
 
 #[test]

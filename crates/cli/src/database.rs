@@ -124,6 +124,10 @@ impl Program {
         let dialect = dialect_of_address(address).ok_or("this is not the address of a database")?;
         let (names, variable, file): (&[&str], _, _) = match dialect {
             Dialect::Postgres => (&["pg_dump"], "PGPASSWORD", "~/.pgpass"),
+            // Each takes dumps of the other's servers too, but MariaDB's does not know all of MySQL's ways to log in.
+            Dialect::Mysql if address.starts_with("mariadb:") => {
+                (&["mariadb-dump", "mysqldump"], "MYSQL_PWD", "~/.my.cnf")
+            }
             Dialect::Mysql => (&["mysqldump", "mariadb-dump"], "MYSQL_PWD", "~/.my.cnf"),
         };
         if has_password(address) {
@@ -203,9 +207,12 @@ impl Program {
 fn candidates(names: &[&str]) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let builds = list_builds(&Dirs::from_env()).unwrap_or_default().into_iter();
+    // Packages have the server in `usr/sbin` and its tools in `usr/bin`.
+    let of_builds = builds.flat_map(|build| [build.root.join("usr/bin"), build.bin_dir]);
     let directories: Vec<PathBuf> = std::env::split_paths(&path)
         .chain(debian.map(|entry| entry.path().join("bin")))
-        .chain(list_builds(&Dirs::from_env()).unwrap_or_default().into_iter().map(|build| build.bin_dir))
+        .chain(of_builds)
         .collect();
     let all = names.iter().flat_map(|name| directories.iter().map(move |directory| directory.join(name)));
     all.filter(|path| path.is_file()).collect()

@@ -2,8 +2,9 @@
 
 use crate::Usage;
 use crate::verbs::plan::{check_plan, known_config, read_plan, set_budget};
-use rqps_model::{BuildSource, BuildSpec, did_you_mean};
+use rqps_model::{BuildSource, BuildSpec, DEFAULT_FLAVOUR, did_you_mean};
 use rqps_plan::{Arm, Plan, Protocol};
+use std::path::Path;
 
 /// Two builds and what the command line changes in a plan. The plan's `control` decides if the first is measured twice.
 pub struct TwoBuilds<'a> {
@@ -89,7 +90,10 @@ impl BuildArg<'_> {
     fn arm(&self, config: &str) -> anyhow::Result<Arm> {
         let mut build: BuildSpec =
             self.build.parse().map_err(|error| Usage(format!("{}: {error}", self.argument)))?;
-        rqps_builds::check_known(&build).map_err(|error| Usage(format!("{}: {error}", self.argument)))?;
+        rqps_builds::check_known(&build).map_err(|error| {
+            let as_source = source_at_a_reference(&build).unwrap_or_default();
+            Usage(format!("{}: {error}{as_source}", self.argument))
+        })?;
         match &mut build.source {
             BuildSource::Version(_) => {}
             BuildSource::Path(path) => *path = std::path::absolute(&path)?,
@@ -97,4 +101,12 @@ impl BuildArg<'_> {
         }
         Ok(Arm { name: self.arm.to_owned(), ..Arm::new(build, config) })
     }
+}
+
+/// What to write for `/src/postgres@REF` if that is how a repository was named.
+fn source_at_a_reference(build: &BuildSpec) -> Option<String> {
+    let BuildSource::Path(path) = &build.source else { return None };
+    let (place, reference) = path.to_str()?.rsplit_once('@')?;
+    let source = format!("{}+{DEFAULT_FLAVOUR}:{place}@{reference}", build.dbms);
+    Path::new(place).is_dir().then(|| format!("; to compile a commit, write {source}"))
 }

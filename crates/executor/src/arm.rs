@@ -294,7 +294,7 @@ fn warnings_about(config: &Config, warnings: Vec<String>) -> impl Iterator<Item 
         let normalized = warning.to_ascii_lowercase().replace("--", " ").replace('-', "_");
         config.options.iter().any(|(option, value)| {
             let is_word =
-                value.len() >= WORD_MIN && value.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+                value.len() >= WORD_MIN && value.chars().all(|c| c.is_ascii_alphabetic() || "_.".contains(c));
             // Some name it in words: `sql modes`.
             let in_words = option.contains('_') && normalized.contains(&option.replace('_', " "));
             names(&normalized, option) || in_words || is_word && warning.contains(value.as_str())

@@ -218,6 +218,7 @@ fn reopened(
         .zip(&run.arms)
         .map(|((arm, (mut build, copies)), then)| {
             same_build(then, &build)?;
+            has_copies(run, then, &build, &copies)?;
             build.origin.clone_from(&then.build_origin);
             let pinned = run.folder.path().join(pinned_config(&arm.name));
             let system = kit.system(build.dbms)?;
@@ -256,6 +257,17 @@ fn same_build(then: &rqps_store::Arm, now: &Build) -> Result<()> {
         then: described(&then.build_hash, &then.build_version_text),
         now: described(&now.hash, &now.version_text),
     })
+}
+
+/// Whether all copies of an arm's build that its blocks ran are still there.
+fn has_copies(run: &Run, arm: &rqps_store::Arm, build: &Build, copies: &[Build]) -> Result<()> {
+    let of_arm = run.blocks.iter().flat_map(|block| &block.arms).filter(|one| one.arm == arm.name);
+    match of_arm.map(|one| one.copy).max() {
+        Some(most) if most as usize > copies.len() + 1 => {
+            Err(rqps_builds::Error::CopyGone { build: build.root.clone() }.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A driver of another version may send another workload.

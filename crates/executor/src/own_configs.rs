@@ -77,6 +77,7 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         if loose && !is_mistake {
             continue;
         }
+        let is_mistake = is_mistake && !is_of_a_plugin(&option);
         if is_mistake && !loose {
             let remedy = question.unwrap_or_else(|| "Correct it or remove it.".to_owned());
             let place = place_of(&plan.arms[arms[0]].config, &option);
@@ -100,6 +101,31 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
     } else {
         Err(Error::UnknownOptions(errors.join("\nrqps: ")))
     }
+}
+
+/// Beginnings of options that MySQL and MariaDB know once a plugin is loaded; published builds have few.
+const OF_PLUGINS: [&str; 17] = [
+    "audit_log",
+    "authentication_",
+    "clone_",
+    "connection_control_",
+    "daemon_memcached_",
+    "group_replication_",
+    "keyring_",
+    "mroonga_",
+    "query_response_time_",
+    "rewriter_",
+    "rpl_semi_sync_",
+    "server_audit_",
+    "simple_password_check_",
+    "spider_",
+    "thread_pool_",
+    "validate_password",
+    "version_tokens_",
+];
+
+fn is_of_a_plugin(option: &str) -> bool {
+    OF_PLUGINS.iter().any(|beginning| option.starts_with(beginning))
 }
 
 /// The file of a config with the option's line, as `bad.ini:12`; without one if an included file has the option.

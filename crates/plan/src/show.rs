@@ -63,6 +63,13 @@ fn render_blocks(plan: &Plan) -> String {
         Some(budget) => writeln!(out, "budget {}", duration_text(budget.as_secs_f64())),
         None => writeln!(out, "no budget: ends when every verdict is reached or its blocks are done"),
     };
+    if isolated.copies > 1 {
+        let copies = isolated.copies;
+        let _ = writeln!(
+            out,
+            "builds from source in {copies} copies: each takes as long to compile as the first"
+        );
+    }
     out
 }
 

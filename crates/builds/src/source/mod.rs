@@ -74,10 +74,11 @@ pub(crate) fn build(
     checked(job.find_or_make(&key, watch)?)
 }
 
-/// Copy `number`, from 2, of a build that was compiled here; `None` of any other.
+/// Copy `number`, from 2, of a build that was compiled here; `None` of any other, and of one that is named by its
+/// directory and has no such copy.
 ///
 /// # Errors
-/// If it is not in the cache, and does not compile or `spec` no longer names the source.
+/// If it does not compile, or `spec` no longer names the source.
 pub(crate) fn copy_of(
     dirs: &Dirs,
     product: &dyn Product,
@@ -91,9 +92,7 @@ pub(crate) fn copy_of(
     if let Some(copy) = cache.find_made_from(&key)? {
         return Ok(Some(copy));
     }
-    let BuildSource::Source(spec) = spec else {
-        return Err(Error::CopyGone { build: build.root.clone(), number });
-    };
+    let BuildSource::Source(spec) = spec else { return Ok(None) };
     let spec = &SourceSpec { reference: build.commit.clone().or(spec.reference.clone()), ..spec.clone() };
     let flavour = Flavour::load(&spec.flavour, build.dbms, product.systems())?.for_copy(number);
     let source = Source::find(dirs, build.dbms, spec, watch)?;

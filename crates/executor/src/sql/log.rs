@@ -20,17 +20,16 @@ pub(crate) fn last_lines(log: &str, matches: impl Fn(&str) -> bool) -> Option<St
     (!lines.is_empty()).then(|| lines[first..].join("\n"))
 }
 
-/// The texts of warnings in a log, each once.
+/// What begins the text of a warning, or of an error that a server starts in spite of: a plugin that is not there.
+const SIGNS: [&str; 3] = ["[Warning] ", "[ERROR] ", "WARNING:"];
+
+/// The texts of warnings in a log, and of errors, each once.
 pub(crate) fn warnings(log: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for line in log.lines() {
-        let text = match (line.split_once("[Warning] "), line.split_once("WARNING:")) {
-            // MySQL continues with a number and a part of the server in brackets.
-            (Some((_, rest)), _) => without_brackets(rest),
-            (None, Some((_, rest))) => rest,
-            (None, None) => continue,
-        };
-        let text = text.trim().to_owned();
+        let Some((_, rest)) = SIGNS.iter().find_map(|sign| line.split_once(sign)) else { continue };
+        // MySQL continues with a number and a part of the server in brackets.
+        let text = without_brackets(rest).trim().to_owned();
         if !found.contains(&text) {
             found.push(text);
         }
@@ -54,8 +53,14 @@ mod tests {
         let log = "2026-11-25T17:22:01.78Z 0 [Warning] [MY-011070] [Server] 'binlog_format' is deprecated.\n\
                    2026-11-25T17:22:02.78Z 0 [Warning] [MY-011070] [Server] 'binlog_format' is deprecated.\n\
                    2026-11-25 17:22:01 0 [Note] ready\n2026-11-25 17:22:01 0 [Warning] option 'x' [y] is old\n\
-                   2026-11-25 17:22:01.1 UTC [9] WARNING:  archive_mode\n";
-        let expected = ["'binlog_format' is deprecated.", "option 'x' [y] is old", "archive_mode"];
+                   2026-11-25 17:22:01.1 UTC [9] WARNING:  archive_mode\n\
+                   2026-11-25T17:22:04.7Z 0 [ERROR] [MY-010736] [Server] Couldn't load plugin named 'x.so'.\n";
+        let expected = [
+            "'binlog_format' is deprecated.",
+            "option 'x' [y] is old",
+            "archive_mode",
+            "Couldn't load plugin named 'x.so'.",
+        ];
         assert_eq!(warnings(log), expected);
     }
 }

@@ -9,6 +9,8 @@
 //! | `retries` | attempts that were repeated after a deadlock or serialization failure, all kinds; missing of HammerDB, which repeats none |
 //! | `dbms`, `test` | the variant and the test |
 
+use std::collections::BTreeMap;
+
 use rqps_model::counted;
 use rqps_store::{Recorded, Run, Window};
 
@@ -29,11 +31,46 @@ const CONDITIONS: f64 = 7.0;
 /// The table and what was checked; none without such tests.
 pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Vec<Block> {
     let Some(table) = table(comparison, which) else { return Vec::new() };
-    // Figures of another program are not comparable with those of rqps' own clients.
-    let drivers = comparison.runs().into_iter().filter_map(host::driver);
-    let driven = drivers.map(|driver| format!("These transactions were driven by {driver}."));
-    let texts = driven.chain(failed(comparison, which)).chain(consistency(comparison)).map(Block::Text);
+    let texts = driven(comparison).into_iter().chain(own_tpm(comparison, which));
+    let texts = texts.chain(failed(comparison, which)).chain(consistency(comparison)).map(Block::Text);
     std::iter::once(table).chain(texts).collect()
+}
+
+/// Which arms another program drove: its figures are not comparable with those of rqps' own clients.
+fn driven(comparison: &Comparison<'_>) -> Vec<String> {
+    let arms = comparison.base_first();
+    let mut of_drivers: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for arm in &arms {
+        if let Some(driver) = host::driver(arm.run) {
+            of_drivers.entry(driver).or_default().push(arm.label().to_owned());
+        }
+    }
+    let text = |(driver, of_driver): (&str, Vec<String>)| match of_driver.len() == arms.len() {
+        true => format!("These transactions were driven by {driver}."),
+        false => format!("Driven by {driver}: {}.", of_driver.join(", ")),
+    };
+    of_drivers.into_iter().map(text).collect()
+}
+
+/// What HammerDB reports as TPM: it reads the server's counters of commits and rollbacks, so that the procedures' own and
+/// those of other sessions are in it.
+fn own_tpm(comparison: &Comparison<'_>, which: StepKind) -> Option<String> {
+    let steps = comparison.steps(which);
+    let of_arm = |arm: ComparedArm<'_>| {
+        let figure = |step: &TestStep| {
+            let tpm = arm.window(&step.name).ok()?.metric("hammerdb_tpm")?;
+            Some(format!("{tpm:.0} in {} on {}", step.name, arm.label()))
+        };
+        steps.iter().filter_map(figure).collect::<Vec<_>>()
+    };
+    let found: Vec<String> = comparison.base_first().into_iter().flat_map(of_arm).collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "HammerDB's own TPM, from the server's counters of commits and rollbacks: {}. TPM in the table counts the \
+             transactions that its users ended.",
+            found.join("; ")
+        )
+    })
 }
 
 /// How many transactions ended with an error; none if all succeeded. HammerDB's procedures return as if they had.
@@ -87,10 +124,14 @@ fn consistency(comparison: &Comparison<'_>) -> Option<String> {
     match violated.len() {
         _ if all.is_empty() => None,
         0 => Some(format!(
-            "TPC-C's consistency conditions held after {}{later}.",
+            "TPC-C's consistency conditions held after {}{later}.{}",
             match all.len() {
                 1 => "the window and the load before it".to_owned(),
                 _ => format!("all {windows} and the loads before them"),
+            },
+            match comparison.base_first().into_iter().filter(|arm| of_arm(*arm).is_empty()).count() {
+                0 => String::new(),
+                without => format!(" {} without a window: the notes say why.", counted(without, "arm")),
             }
         )),
         count => Some(format!(
