@@ -52,8 +52,8 @@ fn driven(comparison: &Comparison<'_>) -> Vec<String> {
     of_drivers.into_iter().map(text).collect()
 }
 
-/// What HammerDB reports as TPM: it reads the server's counters of commits and rollbacks, so that the procedures' own and
-/// those of other sessions are in it.
+/// What HammerDB reports as TPM: it reads the server's counters of commits and rollbacks, so that those of other
+/// sessions are in it.
 fn own_tpm(comparison: &Comparison<'_>, which: StepKind) -> Option<String> {
     let steps = comparison.steps(which);
     let of_arm = |arm: ComparedArm<'_>| {
