@@ -37,6 +37,7 @@ mod load;
 mod nearly;
 #[cfg(feature = "parallel")]
 pub mod parallel;
+mod pages;
 mod permute;
 mod pext;
 mod range;
