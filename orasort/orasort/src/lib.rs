@@ -34,10 +34,11 @@ mod insertion;
 mod keys;
 mod leaf;
 mod load;
+mod merge;
 mod nearly;
+mod pages;
 #[cfg(feature = "parallel")]
 pub mod parallel;
-mod pages;
 mod permute;
 mod pext;
 mod range;

@@ -96,8 +96,7 @@ mod system {
     /// So many zero bytes, none at all if there are no more.
     pub(super) fn map(bytes: usize) -> Option<NonNull<u8>> {
         // SAFETY: the system finds a place itself, so nothing that is in use is touched.
-        let start =
-            unsafe { mmap(ptr::null_mut(), bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0) };
+        let start = unsafe { mmap(ptr::null_mut(), bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0) };
         // An address of -1 is its way to refuse.
         NonNull::new(start.cast()).filter(|start: &NonNull<u8>| start.addr().get() != usize::MAX)
     }

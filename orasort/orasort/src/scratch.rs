@@ -1,13 +1,15 @@
 //! The memory that a sort works in: two arrays of entries, 32 bytes a key, kept by whoever sorts again.
 
 use alloc::vec::Vec;
+use core::mem::MaybeUninit;
 
 use crate::entry::Entry;
 use crate::pages::Pages;
+use crate::permute::{room, rows_of};
 use crate::range::Sides;
 
-/// From so many entries on memory comes straight from the system: 256 KiB.
-const PAGES_FROM: usize = 16 << 10;
+/// From so many entries on memory comes straight from the system: 128 KiB.
+const PAGES_FROM: usize = 8 << 10;
 
 /// Entries, all zero at first.
 #[derive(Debug)]
@@ -79,6 +81,17 @@ impl Scratch {
         self.reserve_entries((count * size_of::<T>()).div_ceil(size_of::<Entry>()));
         // SAFETY: any bytes are a valid number, aligned no more strictly than an entry, and there is room for them.
         unsafe { core::slice::from_raw_parts_mut(self.entries().as_mut_ptr().cast::<T>(), count) }
+    }
+
+    /// Room for so many numbers and as many items. What was there is gone.
+    pub(crate) fn places_and_room<T>(&mut self, count: usize) -> (&mut [u32], &mut [MaybeUninit<T>]) {
+        let numbers = count.div_ceil(size_of::<Entry>() / size_of::<u32>());
+        // One entry more, of which items that begin at other addresses than entries do may take a part.
+        let items = (count * size_of::<T>()).div_ceil(size_of::<Entry>()) + align_of::<T>() / 16 + 1;
+        self.reserve_entries(numbers + items);
+        let (numbers, items) = self.entries().split_at_mut(numbers);
+        let items = room(items, count).unwrap_or(&mut []);
+        (&mut rows_of(numbers)[..count], items)
     }
 }
 
