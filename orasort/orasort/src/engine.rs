@@ -50,7 +50,7 @@ use crate::window::Window;
 const LEAF_MAX: usize = if cfg!(miri) { 24 } else { 1024 };
 
 /// Up to this many words are sorted by comparison, unless a digit tells nearly all of them apart.
-const COMPARE_MAX: usize = if cfg!(miri) { 40 } else { 4096 };
+const COMPARE_MAX: usize = if cfg!(miri) { 40 } else { 16 << 10 };
 
 /// Where more than one of so many keys has the word of another, a range of at least `CUT_MIN` keys is cut by whole
 /// keys: fewer are likely to lie in the caches next to the core, where loading their words again takes less.

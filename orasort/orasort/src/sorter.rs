@@ -114,13 +114,11 @@ impl Sorter {
             // The library's stable sort merges runs.
             return sort_as_std(items, key, Options { stable: true, ..options });
         }
-        if is_for_std(&keys) {
-            return sort_as_std(items, key, options);
-        }
         let values = match survey(&keys) {
             Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
             Advice::Dominant(row) => alloc::vec![row],
             Advice::Few(values) => values,
+            Advice::Sort if is_for_std(&keys) => return sort_as_std(items, key, options),
             Advice::Sort => Vec::new(),
         };
         if !values.is_empty() {
