@@ -50,7 +50,7 @@ use crate::window::Window;
 const LEAF_MAX: usize = if cfg!(miri) { 24 } else { 1024 };
 
 /// Up to this many words are sorted by comparison, unless a digit tells nearly all of them apart.
-const COMPARE_MAX: usize = if cfg!(miri) { 40 } else { 16 << 10 };
+const COMPARE_MAX: usize = if cfg!(miri) { 40 } else { 4096 };
 
 /// Where more than one of so many keys has the word of another, a range of at least `CUT_MIN` keys is cut by whole
 /// keys: fewer are likely to lie in the caches next to the core, where loading their words again takes less.
@@ -90,6 +90,11 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         let finder = Finder::new(keys, options.order.flip());
         // SAFETY: nothing is known of the entries of a fresh range, and nothing is read of them.
         unsafe { Engine::start_as(finder, sides, 0, options, packed, Kind::Fresh) }
+    }
+
+    /// Gives it memory for the buckets of keys that are cut by whole keys.
+    pub(crate) fn hold_buckets(&mut self, buckets: Vec<u16>) {
+        self.buckets = buckets;
     }
 
     /// An engine for the entries in `sides[0]`, which have their words. Where those are equal keys share `shared`
@@ -530,6 +535,11 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             }
         }
     }
+}
+
+/// Buckets that a sort of so many keys may need memory for.
+pub(crate) fn buckets_for(len: usize) -> usize {
+    if len < CUT_MIN { 0 } else { len }
 }
 
 /// Whether a range is cut by whole keys, of which so many are likely to have the word of another.

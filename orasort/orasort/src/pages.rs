@@ -31,11 +31,17 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
+    /// Bytes that so many entries take in large pages beyond their own.
+    pub(crate) fn extra_bytes(count: usize) -> usize {
+        match count.wrapping_mul(size_of::<Entry>()) % LARGE_BYTES {
+            last if last >= WORTH_BYTES => LARGE_BYTES - last,
+            _ => 0,
+        }
+    }
+
     /// Memory for so many entries. None if the system gives none, or is not asked on this machine.
     pub(crate) fn new(count: usize) -> Option<Pages> {
-        let bytes = count.checked_mul(size_of::<Entry>())?;
-        let is_worth_it = bytes % LARGE_BYTES >= WORTH_BYTES;
-        let bytes = if is_worth_it { bytes.checked_next_multiple_of(LARGE_BYTES)? } else { bytes };
+        let bytes = count.checked_mul(size_of::<Entry>())?.checked_add(Pages::extra_bytes(count))?;
         let mapped_bytes = bytes.checked_add(LARGE_BYTES).filter(|bytes| isize::try_from(*bytes).is_ok())?;
         let mapping = system::map(mapped_bytes)?;
         let skipped = mapping.addr().get().wrapping_neg() % LARGE_BYTES;

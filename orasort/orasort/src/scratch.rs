@@ -8,8 +8,9 @@ use crate::pages::Pages;
 use crate::permute::{room, rows_of};
 use crate::range::Sides;
 
-/// From so many entries on memory comes straight from the system: 128 KiB.
-const PAGES_FROM: usize = 8 << 10;
+/// From so many entries on memory comes straight from the system: 256 KiB. To clear a large page pushes keys out of the
+/// cache of the core, which costs a sort of less memory more than small pages do.
+const PAGES_FROM: usize = 16 << 10;
 
 /// Entries, all zero at first.
 #[derive(Debug)]
@@ -46,14 +47,38 @@ impl Scratch {
 
     /// Makes room for `len` keys. What was there is gone.
     pub(crate) fn reserve(&mut self, len: usize) {
-        self.reserve_entries(2 * len);
+        self.reserve_entries(2 * len, PAGES_FROM);
     }
 
-    fn reserve_entries(&mut self, count: usize) {
+    /// Bytes that the sides take of each key.
+    pub(crate) const BYTES_OF_KEY: usize = 2 * size_of::<Entry>();
+
+    /// As `reserve`, of memory that may be refused: false if it was. Large pages may take so many bytes more.
+    pub(crate) fn try_reserve(&mut self, len: usize, spare_bytes: usize) -> bool {
+        let count = 2 * len;
+        if self.entries().len() >= count {
+            return true;
+        }
+        *self = Scratch::new();
+        let takes_pages = count >= PAGES_FROM && Pages::extra_bytes(count) <= spare_bytes;
+        if let Some(pages) = Some(count).filter(|_| takes_pages).and_then(Pages::new) {
+            self.block = Block::Pages(pages);
+            return true;
+        }
+        let mut entries = Vec::new();
+        let is_there = entries.try_reserve_exact(count).is_ok();
+        if is_there {
+            entries.resize(count, 0);
+            self.block = Block::Heap(entries);
+        }
+        is_there
+    }
+
+    fn reserve_entries(&mut self, count: usize, pages_from: usize) {
         if self.entries().len() < count {
             // Dropped first, so that old and new memory are not held at once.
             *self = Scratch::new();
-            let pages = if count < PAGES_FROM { None } else { Pages::new(count) };
+            let pages = if count < pages_from { None } else { Pages::new(count) };
             self.block = pages.map_or_else(|| Block::Heap(alloc::vec![0; count]), Block::Pages);
         }
     }
@@ -78,7 +103,7 @@ impl Scratch {
 
     /// Room for so many numbers.
     pub(crate) fn numbers<T: Plain>(&mut self, count: usize) -> &mut [T] {
-        self.reserve_entries((count * size_of::<T>()).div_ceil(size_of::<Entry>()));
+        self.reserve_entries((count * size_of::<T>()).div_ceil(size_of::<Entry>()), PAGES_FROM);
         // SAFETY: any bytes are a valid number, aligned no more strictly than an entry, and there is room for them.
         unsafe { core::slice::from_raw_parts_mut(self.entries().as_mut_ptr().cast::<T>(), count) }
     }
@@ -88,7 +113,8 @@ impl Scratch {
         let numbers = count.div_ceil(size_of::<Entry>() / size_of::<u32>());
         // One entry more, of which items that begin at other addresses than entries do may take a part.
         let items = (count * size_of::<T>()).div_ceil(size_of::<Entry>()) + align_of::<T>() / 16 + 1;
-        self.reserve_entries(numbers + items);
+        // It is filled once and not looked at again.
+        self.reserve_entries(numbers + items, PAGES_FROM / 2);
         let (numbers, items) = self.entries().split_at_mut(numbers);
         let items = room(items, count).unwrap_or(&mut []);
         (&mut rows_of(numbers)[..count], items)
