@@ -2,6 +2,9 @@
 
 use core::hint::select_unpredictable;
 
+/// Of keys this long most reads are within them.
+const LONG: usize = 16;
+
 /// Eight bytes of a key from `at` on as a number, the first at the top, zeros behind the end.
 #[inline(always)]
 pub(crate) fn chunk(key: &[u8], at: usize) -> u64 {
@@ -15,15 +18,21 @@ pub(crate) fn chunk(key: &[u8], at: usize) -> u64 {
 /// As `chunk`, with a mask of the bits that are the key's. No load goes past either end of the key.
 #[inline(always)]
 pub(crate) fn chunk_and_mask(key: &[u8], at: usize) -> (u64, u64) {
-    let left = key.len().saturating_sub(at);
+    let Some(left @ 1..) = key.len().checked_sub(at) else { return (0, 0) };
+    if left >= 8
+        && key.len() >= LONG
+        && let Some(bytes) = key[at..].first_chunk()
+    {
+        return (u64::from_be_bytes(*bytes), !0);
+    }
     let mask = !(!0u64).unbounded_shr(8 * left.min(8) as u32);
     let Some(last) = key.len().checked_sub(8) else {
-        return (short_key(key).unbounded_shl(8 * at.min(8) as u32), mask);
+        return (short_key(key).unbounded_shl(8 * at as u32), mask);
     };
     // Where fewer are left they are at the end of the last eight: whether they are is not foreseen, so not asked.
     let start = at.min(last);
     let bytes = key[start..].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
-    (bytes.unbounded_shl(8 * (at - start).min(8) as u32), mask)
+    (bytes.unbounded_shl(8 * (at - start) as u32), mask)
 }
 
 /// A key of up to seven bytes at the top of a number. Which way they are loaded depends on their number, which is not
