@@ -1,39 +1,51 @@
 //! Reads of keys' bytes: eight at once, how far two keys agree, asking for memory ahead of time.
 
+use core::hint::select_unpredictable;
+
+/// Of keys this long most reads are within them.
+const LONG: usize = 16;
+
 /// Eight bytes of a key from `at` on as a number, the first at the top, zeros behind the end.
 #[inline(always)]
 pub(crate) fn chunk(key: &[u8], at: usize) -> u64 {
-    chunk_and_mask(key, at).0
+    // Whoever takes one after the other is within the key most of the time.
+    match key.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => chunk_and_mask(key, at).0,
+    }
 }
 
 /// As `chunk`, with a mask of the bits that are the key's. No load goes past either end of the key.
 #[inline(always)]
 pub(crate) fn chunk_and_mask(key: &[u8], at: usize) -> (u64, u64) {
-    let Some(rest) = key.get(at..) else { return (0, 0) };
-    match rest.first_chunk() {
-        Some(bytes) => (u64::from_be_bytes(*bytes), !0),
-        None if rest.is_empty() => (0, 0),
-        None => (chunk_near_end(key, rest.len()), !0 << (64 - 8 * rest.len())),
+    let Some(left @ 1..) = key.len().checked_sub(at) else { return (0, 0) };
+    if left >= 8
+        && key.len() >= LONG
+        && let Some(bytes) = key[at..].first_chunk()
+    {
+        return (u64::from_be_bytes(*bytes), !0);
     }
+    let mask = !(!0u64).unbounded_shr(8 * left.min(8) as u32);
+    let Some(last) = key.len().checked_sub(8) else {
+        return (short_key(key).unbounded_shl(8 * at as u32), mask);
+    };
+    // Where fewer are left they are at the end of the last eight: whether they are is not foreseen, so not asked.
+    let start = at.min(last);
+    let bytes = key[start..].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    (bytes.unbounded_shl(8 * (at - start) as u32), mask)
 }
 
-/// The last `left` bytes of a key, 1 to 7, at the top of a number, zeros below.
+/// A key of up to seven bytes at the top of a number. Which way they are loaded depends on their number, which is not
+/// foreseen: so they are loaded both ways, once from where there are only zeros.
 #[inline(always)]
-fn chunk_near_end(key: &[u8], left: usize) -> u64 {
-    let drop = 64 - 8 * left as u32;
-    if let Some(last) = key.last_chunk() {
-        return u64::from_be_bytes(*last) << drop;
-    }
-    let rest = &key[key.len() - left..];
-    if let (Some(first), Some(last)) = (rest.first_chunk(), rest.last_chunk()) {
-        return u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << drop;
-    }
-    match *rest {
-        [a] => u64::from(a) << 56,
-        [a, b] => u64::from(a) << 56 | u64::from(b) << 48,
-        [a, b, c] => u64::from(a) << 56 | u64::from(b) << 48 | u64::from(c) << 40,
-        _ => 0,
-    }
+fn short_key(key: &[u8]) -> u64 {
+    let wide = select_unpredictable(key.len() >= 4, key, &[0; 4]);
+    let narrow = select_unpredictable(matches!(key.len(), 1..4), key, &[0]);
+    let (Some(first), Some(last)) = (wide.first_chunk(), wide.last_chunk()) else { return 0 };
+    let [first, last] = [first, last].map(|four| u64::from(u32::from_be_bytes(*four)));
+    let byte = |at: usize| u64::from(narrow[at]) << (56 - 8 * at);
+    let narrow = byte(0) | byte(narrow.len() / 2) | byte(narrow.len() - 1);
+    first << 32 | last << (64 - 8 * wide.len()) | narrow
 }
 
 /// Bytes that two slices have in common at their start.

@@ -92,6 +92,11 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         unsafe { Engine::start_as(finder, sides, 0, options, packed, Kind::Fresh) }
     }
 
+    /// Gives it memory for the buckets of keys that are cut by whole keys.
+    pub(crate) fn hold_buckets(&mut self, buckets: Vec<u16>) {
+        self.buckets = buckets;
+    }
+
     /// An engine for the entries in `sides[0]`, which have their words. Where those are equal keys share `shared`
     /// bytes, unless they end before.
     ///
@@ -530,6 +535,11 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             }
         }
     }
+}
+
+/// Buckets that a sort of so many keys may need memory for.
+pub(crate) fn buckets_for(len: usize) -> usize {
+    if len < CUT_MIN { 0 } else { len }
 }
 
 /// Whether a range is cut by whole keys, of which so many are likely to have the word of another.

@@ -9,16 +9,20 @@ use crate::Order;
 use crate::bytes::{chunk, equal};
 use crate::keys::{Keys, Rows};
 
-/// Values at most.
-pub(crate) const VALUES_MAX: usize = 128;
+/// Values at most: a table of more would not stay in the cache next to the core.
+pub(crate) const VALUES_MAX: usize = 1024;
 
-/// Places of the table: a few times the values.
-const PLACES: usize = 1024;
+/// Places of the table for each value, and of the smallest table.
+const PLACES_OF: usize = 4;
+const PLACES_MIN: usize = 1024;
+
+/// Longer keys are compared by the library, which takes more at once.
+const LONG: usize = 64;
 
 /// Values by hash.
-struct Table<'k> {
-    /// The number of a value, from 1 on.
-    numbers: [u8; PLACES],
+pub(crate) struct Table<'k> {
+    /// The number of a value, from 1 on. A power of two, more than there are values.
+    numbers: Vec<u16>,
     values: Vec<&'k [u8]>,
     /// The first and last bytes of each value.
     ends: Vec<[u64; 2]>,
@@ -30,46 +34,64 @@ fn ends(key: &[u8]) -> [u64; 2] {
     [chunk(key, 0), chunk(key, key.len().saturating_sub(8))]
 }
 
-/// A place for a key, from its length and its first and last bytes.
+/// A hash of a key, from its length and its first and last bytes.
 #[inline(always)]
-fn place_of([first, last]: [u64; 2], len: usize) -> usize {
+fn hash_of([first, last]: [u64; 2], len: usize) -> u64 {
     let mixed = (first ^ last.rotate_left(29)).wrapping_add(len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ mixed >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> (64 - PLACES.ilog2())
+    (mixed ^ mixed >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl<'k> Table<'k> {
-    fn new(values: Vec<&'k [u8]>) -> Self {
-        let mut numbers = [0; PLACES];
-        for (value, number) in values.iter().zip(1u8..) {
-            let mut place = place_of(ends(value), value.len());
-            while numbers[place] != 0 {
-                place = (place + 1) & (PLACES - 1);
+    /// A table with room for so many values, at most `VALUES_MAX`.
+    pub(crate) fn for_values(count: usize) -> Self {
+        let places = (PLACES_OF * count).next_power_of_two().max(PLACES_MIN);
+        Table { numbers: alloc::vec![0; places], values: Vec::new(), ends: Vec::new() }
+    }
+
+    /// The number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The number of a key's value, or if it is none of them, the place where it belongs.
+    #[inline(always)]
+    fn find(&self, key: &[u8], its_ends: [u64; 2]) -> Result<u16, usize> {
+        let mask = self.numbers.len() - 1;
+        let mut place = (hash_of(its_ends, key.len()) >> 32) as usize & mask;
+        loop {
+            let number = self.numbers[place];
+            if number == 0 {
+                return Err(place);
             }
-            numbers[place] = number;
+            let value = self.values[usize::from(number) - 1];
+            if value.len() == key.len() && self.ends[usize::from(number) - 1] == its_ends {
+                let is_equal = match key.len() {
+                    ..=16 => true,
+                    ..=LONG => equal(value, key),
+                    _ => value == key,
+                };
+                if is_equal {
+                    return Ok(number);
+                }
+            }
+            place = (place + 1) & mask;
         }
-        let ends = values.iter().map(|value| ends(value)).collect();
-        Table { numbers, values, ends }
     }
 
     /// The number of a key's value, 0 if it is none of them.
     #[inline(always)]
-    fn number_of(&self, key: &[u8]) -> u8 {
+    fn number_of(&self, key: &[u8]) -> u16 {
+        self.find(key, ends(key)).unwrap_or(0)
+    }
+
+    /// Whether a key's value is there already; it is afterwards. There is room for it.
+    pub(crate) fn has_or_add(&mut self, key: &'k [u8]) -> bool {
         let its_ends = ends(key);
-        let mut place = place_of(its_ends, key.len());
-        loop {
-            let number = self.numbers[place];
-            if number == 0 {
-                return 0;
-            }
-            let value = self.values[usize::from(number) - 1];
-            if value.len() == key.len()
-                && self.ends[usize::from(number) - 1] == its_ends
-                && (key.len() <= 16 || equal(value, key))
-            {
-                return number;
-            }
-            place = (place + 1) & (PLACES - 1);
-        }
+        let Err(place) = self.find(key, its_ends) else { return true };
+        self.values.push(key);
+        self.ends.push(its_ends);
+        self.numbers[place] = self.values.len() as u16;
+        false
     }
 }
 
@@ -86,8 +108,11 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
     if order == Order::Descending {
         values.reverse();
     }
-    let table = Table::new(values);
-    let mut counts = [0u32; VALUES_MAX + 1];
+    let mut table = Table::for_values(values.len());
+    for value in values {
+        table.has_or_add(value);
+    }
+    let mut counts = alloc::vec![0u32; table.len() + 1];
     let mut others = Vec::new();
     let mut numbers = Vec::with_capacity(rows.len());
     for row in 0..rows.len() {
@@ -101,7 +126,7 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
     let others = Rows { keys, rows: &others };
     let sorted = if others.rows.is_empty() { Vec::new() } else { sort(&others) };
     // Where each value's rows begin; what is left over goes between.
-    let mut starts = [0u32; VALUES_MAX + 1];
+    let mut starts = alloc::vec![0u32; table.len() + 1];
     let (mut place, mut taken) = (0, 0);
     let mut put = |until: usize, place: &mut usize| {
         for row in &sorted[taken..until] {

@@ -28,13 +28,16 @@ mod engine;
 mod entry;
 #[cfg(feature = "external")]
 pub mod external;
+mod fallible;
 mod few;
 mod finder;
 mod insertion;
 mod keys;
 mod leaf;
 mod load;
+mod merge;
 mod nearly;
+mod pages;
 #[cfg(feature = "parallel")]
 pub mod parallel;
 mod permute;
@@ -54,6 +57,7 @@ mod window;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+pub use fallible::{Refused, try_argsort_with, try_sort_by_key_with};
 pub use keys::{Arena, FixedWidth, Keys, Offset};
 #[cfg(feature = "parallel")]
 pub use parallel::{par_argsort, par_argsort_with, par_sort_unstable};

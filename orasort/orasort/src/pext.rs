@@ -52,13 +52,18 @@ pub(crate) fn is_fast() -> bool {
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn ask() -> bool {
-    use core::arch::x86_64::__cpuid_count;
-    let vendor = __cpuid_count(0, 0);
-    if vendor.eax < 7 || __cpuid_count(7, 0).ebx >> 8 & 1 == 0 {
+    // Before Rust 1.94 the question counted as unsafe.
+    #[allow(unused_unsafe)]
+    let cpuid = |leaf: u32| {
+        // SAFETY: every processor of this architecture answers it.
+        unsafe { core::arch::x86_64::__cpuid_count(leaf, 0) }
+    };
+    let vendor = cpuid(0);
+    if vendor.eax < 7 || cpuid(7).ebx >> 8 & 1 == 0 {
         return false;
     }
     let is_amd = vendor.ebx == u32::from_le_bytes(*b"Auth");
-    let version = __cpuid_count(1, 0).eax;
+    let version = cpuid(1).eax;
     let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
     !is_amd || family >= 0x19
 }

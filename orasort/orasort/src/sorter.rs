@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use crate::engine::Engine;
 use crate::keys::{ByKey, Keys};
 use crate::load::packs;
+use crate::merge::{is_worth_it, merge};
 use crate::runs::{Found, equal_runs_from_end, order_of};
 use crate::scratch::Scratch;
 use crate::small::{is_for_std, is_tiny, sort_as_std};
@@ -83,6 +84,11 @@ impl Sorter {
                 let runs = if options.stable && ties { equal_runs(&keys) } else { Vec::new() };
                 permute::reverse(items, &runs);
             }
+            Found::Mixed { in_order } if is_worth_it(in_order, items.len()) => {
+                self.sort_items(&mut items[in_order..], key, options);
+                let compare = |a: &T, b: &T| options.order.turned(key(a).cmp(key(b)));
+                merge(&mut self.scratch, items, in_order, compare);
+            }
             Found::Mixed { in_order } => self.sort_mixed(items, in_order, key, options),
         }
     }
@@ -98,28 +104,28 @@ impl Sorter {
         let keys = ByKey { items: &*items, key };
         let shape = shape_of(&keys, options.order);
         if shape == Shape::Nearly {
-            let mut rows = alloc::vec![0; items.len()];
-            if self.argsort_nearly(&keys, in_order, options.order, &mut rows) {
-                return permute::gather(items, &rows);
+            let mut own = Scratch::new();
+            let (rows, copy) = own.places_and_room(items.len());
+            if self.argsort_nearly(&keys, in_order, options.order, rows) {
+                return permute::gather(items, rows, copy);
             }
         }
         if shape != Shape::Mixed {
             // The library's stable sort merges runs.
             return sort_as_std(items, key, Options { stable: true, ..options });
         }
-        if is_for_std(&keys) {
-            return sort_as_std(items, key, options);
-        }
         let values = match survey(&keys) {
             Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
             Advice::Dominant(row) => alloc::vec![row],
             Advice::Few(values) => values,
+            Advice::Sort if is_for_std(&keys) => return sort_as_std(items, key, options),
             Advice::Sort => Vec::new(),
         };
         if !values.is_empty() {
-            let mut rows = alloc::vec![0; items.len()];
-            self.argsort_few(&keys, &values, options, &mut rows);
-            return permute::gather(items, &rows);
+            let mut own = Scratch::new();
+            let (rows, copy) = own.places_and_room(items.len());
+            self.argsort_few(&keys, &values, options, rows);
+            return permute::gather(items, rows, copy);
         }
         let len = items.len();
         self.scratch.reserve(len);
@@ -190,8 +196,32 @@ impl Sorter {
     /// than `u32::MAX`.
     pub fn argsort_into<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
         assert_eq!(keys.len(), rows.len(), "one place for each key");
-        let len = u32::try_from(rows.len()).expect("more than u32::MAX keys: argsort_u64 takes them");
+        assert!(u32::try_from(rows.len()).is_ok(), "more than u32::MAX keys: argsort_u64 takes them");
         match order_of(keys, options.order) {
+            Found::Mixed { in_order } if is_worth_it(in_order, rows.len()) => {
+                let (first, rest) = rows.split_at_mut(in_order);
+                first.iter_mut().zip(0..).for_each(|(place, row)| *place = row);
+                let part = Part { keys, start: in_order, len: rest.len() };
+                self.argsort_found(&part, order_of(&part, options.order), options, rest);
+                rest.iter_mut().for_each(|row| *row += in_order as u32);
+                merge(&mut self.scratch, rows, in_order, |a, b| {
+                    options.order.turned(keys.key(*a as usize).cmp(keys.key(*b as usize)))
+                });
+            }
+            found => self.argsort_found(keys, found, options, rows),
+        }
+    }
+
+    /// The rows of keys that were found to stand to the order as told.
+    fn argsort_found<K: Keys + ?Sized>(
+        &mut self,
+        keys: &K,
+        found: Found,
+        options: Options,
+        rows: &mut [u32],
+    ) {
+        let len = rows.len() as u32;
+        match found {
             Found::InOrder => {
                 rows.iter_mut().zip(0..len).for_each(|(place, row)| *place = row);
             }

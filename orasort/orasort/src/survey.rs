@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::Order;
+use crate::few::{Table, VALUES_MAX};
 use crate::keys::Keys;
 
 /// Keys that are looked at: so many, or more of larger inputs.
@@ -15,6 +16,9 @@ const SAMPLES_MIN: usize = 32;
 const SAMPLES_MAX: usize = 256;
 /// One of so many keys is looked at, within these bounds.
 const SAMPLE_OF: usize = 64;
+
+/// Where some were equal one of so many more is looked at, at most.
+const MORE_OF: usize = 16;
 
 /// Inputs of fewer keys are not looked at.
 const LEN_MIN: usize = 256;
@@ -43,24 +47,48 @@ pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
     let count = (len / SAMPLE_OF).clamp(SAMPLES_MIN, SAMPLES_MAX);
     let mut rows: Vec<usize> = (0..count).map(|number| spread(len, number, count)).collect();
     rows.sort_unstable_by(|a, b| keys.key(*a).cmp(keys.key(*b)));
-    let mut values = Vec::new();
     let (mut covered, mut largest) = (0, (0, 0));
     for group in rows.chunk_by(|a, b| keys.key(*a) == keys.key(*b)) {
         if group.len() > 1 {
             covered += group.len();
-            values.push(group[0]);
             largest = largest.max((group.len(), group[0]));
         }
     }
     if 2 * largest.0 >= count {
         return Advice::Dominant(largest.1);
     }
-    // Below that what is gained by the values does not pay for looking every key up. Of few samples there are none to
-    // tell values by.
-    if count > 2 * SAMPLES_MIN && 5 * covered >= 4 * count && values.len() <= crate::few::VALUES_MAX {
-        return Advice::Few(values);
+    // Of few samples there are none to tell values by. The more of them were seen once only the more of them there are.
+    let more = if 5 * covered >= 4 * count { 4 * count } else { (16 * count).min(len / MORE_OF / 2 * 2) };
+    match covered {
+        _ if count <= 2 * SAMPLES_MIN || 8 * covered < count => Advice::Sort,
+        _ => few_values(keys, more).map_or(Advice::Sort, Advice::Few),
     }
-    Advice::Sort
+}
+
+/// Rows of the values of so many keys, an even number, in order, if there are few values and most keys are likely to have one of them.
+/// Else what is gained by the values does not pay for looking every key up.
+fn few_values<K: Keys + ?Sized>(keys: &K, count: usize) -> Option<Vec<usize>> {
+    let mut table = Table::for_values(VALUES_MAX);
+    let mut values = Vec::new();
+    let mut hits = 0;
+    for number in 0..count {
+        // The second half is drawn between the first: what it finds is not what was just put there.
+        let is_second = number >= count / 2;
+        let row = spread(keys.len(), 2 * (number % (count / 2)) + usize::from(is_second), count);
+        if table.has_or_add(keys.key(row)) {
+            hits += usize::from(is_second);
+        } else {
+            values.push(row);
+            if values.len() == VALUES_MAX {
+                return None;
+            }
+        }
+    }
+    if 16 * hits < 7 * count {
+        return None;
+    }
+    values.sort_unstable_by(|a, b| keys.key(*a).cmp(keys.key(*b)));
+    Some(values)
 }
 
 /// What neighbours at some places tell of the order of keys.
@@ -114,7 +142,8 @@ pub(crate) fn shape_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Shape {
 /// The place of one of `count` samples among `len` keys. They do not lie at even distances, at which keys may lie that
 /// are alike.
 pub(crate) fn spread(len: usize, number: usize, count: usize) -> usize {
-    let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
     let within = ((len as u64 * mixed) >> 32) as usize;
     (len * number + within) / count
 }

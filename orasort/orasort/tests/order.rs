@@ -1,6 +1,6 @@
 //! Every way to sort gives what the standard library's stable sort gives, on keys made to be awkward.
 
-use orasort::{Arena, FixedWidth, Options, Order, Sorter};
+use orasort::{Arena, FixedWidth, Options, Order, Refused, Sorter};
 use proptest::prelude::*;
 
 const ALL_OPTIONS: [Options; 4] = [
@@ -72,6 +72,14 @@ fn check(keys: &[Vec<u8>]) {
         sorter.sort_by_key_with(&mut items, |item| item.1.as_slice(), options);
         let rows: Vec<u32> = items.into_iter().map(|(row, _)| row).collect();
         check_rows(keys, &rows, options, "sort_by_key_with");
+
+        let rows = sorter.try_argsort_with(keys, options, usize::MAX).expect("a budget for all");
+        check_rows(keys, &rows, options, "try_argsort_with");
+        let mut items: Vec<(u32, &Vec<u8>)> = (0..).zip(keys).collect();
+        let sorted = sorter.try_sort_by_key_with(&mut items, |item| item.1.as_slice(), options, usize::MAX);
+        assert_eq!(sorted, Ok(()));
+        let rows: Vec<u32> = items.into_iter().map(|(row, _)| row).collect();
+        check_rows(keys, &rows, options, "try_sort_by_key_with");
 
         let all = expected(keys, options.order);
         for k in [0, 1, 2, keys.len() / 100, keys.len() / 3, keys.len(), keys.len() + 1] {
@@ -341,6 +349,38 @@ fn items_that_own_memory() {
     assert!(wide.iter().map(|item| &item.key).eq(&sorted));
     let mut nothing = vec![(); 50];
     orasort::sort_by_key(&mut nothing, |_| b"x");
+}
+
+/// What takes more memory than it may is refused, with what it would take, and nothing is moved.
+#[test]
+fn a_budget_that_does_not_do_refuses() {
+    let keys: Vec<Vec<u8>> =
+        numbers(3).take(size(20_000)).map(|number| number.to_string().into_bytes()).collect();
+    let needed = |keys: &[Vec<u8>]| {
+        let refused = orasort::try_argsort_with(keys, Options::default(), 4 * keys.len());
+        let Err(Refused::OverBudget { needed_bytes, budget_bytes }) = refused else {
+            panic!("no refusal: {refused:?}")
+        };
+        assert_eq!((needed_bytes, budget_bytes), (36 * keys.len(), 4 * keys.len()));
+        needed_bytes
+    };
+    let rows =
+        orasort::try_argsort_with(&keys, Options::default(), needed(&keys)).expect("what it asked for");
+    check_rows(&keys, &rows, Options::default(), "the budget it asked for");
+    for options in ALL_OPTIONS {
+        let mut items = keys.clone();
+        let refused = orasort::try_sort_by_key_with(&mut items, |item| item, options, 31 * keys.len());
+        assert!(matches!(refused, Err(Refused::OverBudget { .. })), "{refused:?}");
+        assert!(refused.unwrap_err().to_string().ends_with("sort in parts"));
+        assert_eq!(items, keys);
+    }
+    let mut sorted = keys.clone();
+    sorted.sort();
+    assert_eq!(
+        orasort::try_argsort_with(&sorted, Options::default(), 4 * keys.len()).map(|rows| rows[1]),
+        Ok(1)
+    );
+    assert_eq!(orasort::try_sort_by_key_with(&mut sorted, |item| item, Options::default(), 0), Ok(()));
 }
 
 #[test]

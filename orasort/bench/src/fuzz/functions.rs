@@ -164,6 +164,18 @@ functions! { keys;
             assert_rows(keys, &rows, options);
         }
     }
+    within_a_budget, once in 3: {
+        for options in options() {
+            let rows = orasort::try_argsort_with(keys, options, usize::MAX).unwrap_or_default();
+            assert_eq!(rows.len(), keys.len());
+            assert_rows(keys, &rows, options);
+            let mut items = with_rows(keys);
+            let done = orasort::try_sort_by_key_with(&mut items, |item| item.0, options, 34 * keys.len());
+            assert_eq!(done, Ok(()));
+            let rows: Vec<u32> = items.iter().map(|item| item.1).collect();
+            assert_rows(keys, &rows, options);
+        }
+    }
     argsort_u64, once in 5: {
         for options in options() {
             let rows = orasort::argsort_u64_with(keys, options);
