@@ -8,8 +8,8 @@ use crate::pages::Pages;
 use crate::permute::{room, rows_of};
 use crate::range::Sides;
 
-/// From so many entries on memory comes straight from the system, in large pages: 4 MiB. Of less memory they save little,
-/// and a system whose memory is in pieces takes long to put one together.
+/// From so many entries on memory comes straight from the system, in large pages: 4 MiB. Of less memory they save
+/// little, and a system whose memory is in pieces takes long to put one together.
 const PAGES_FROM: usize = 256 << 10;
 
 /// Entries, all zero at first.

@@ -65,8 +65,8 @@ pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
     }
 }
 
-/// Rows of the values of so many keys, an even number, in order, if there are few values and most keys are likely to have one of them.
-/// Else what is gained by the values does not pay for looking every key up.
+/// Rows of the values of so many keys, an even number, in order, if there are few values and most keys are likely to
+/// have one of them. Else what is gained by the values does not pay for looking every key up.
 fn few_values<K: Keys + ?Sized>(keys: &K, count: usize) -> Option<Vec<usize>> {
     let mut table = Table::for_values(VALUES_MAX);
     let mut values = Vec::new();
