@@ -359,6 +359,14 @@ impl Error {
         self.is_death() || matches!(self, Self::NotStarted { .. })
     }
 
+    /// Whether an accident ended the arm that says nothing of the next one, or of a resume: its server is gone, or the
+    /// program that drives it failed.
+    pub(crate) fn is_mishap(&self) -> bool {
+        use rqps_driver::{StepError, hammerdb::Error as HammerDb};
+        let driver_ended = |error: &StepError| matches!(error, StepError::HammerDb(HammerDb::Failed { .. }));
+        self.is_death() || matches!(self, Self::Step { source, .. } if driver_ended(source))
+    }
+
     /// Whether a server that ran is gone, or was paused.
     pub(crate) fn is_death(&self) -> bool {
         matches!(self, Self::ServerDied { .. } | Self::ServerPaused { .. })
@@ -480,5 +488,14 @@ mod tests {
         };
         let error = Error::NotStarted { arm: "b".to_owned(), source: Box::new(source) };
         assert_eq!(error.short_text(), "arm b: the database on /data did not start (exit status: 1)");
+    }
+
+    #[test]
+    fn a_killed_hammerdb_ends_its_arm_and_a_refused_statement_the_run() {
+        let step = |source| Error::Step { arm: "a".to_owned(), step: "w1-vu1".to_owned(), source };
+        let failed =
+            rqps_driver::hammerdb::Error::Failed { doing: "in the window", words: "killed".to_owned() };
+        assert!(step(failed.into()).is_mishap());
+        assert!(!step(rqps_driver::StepError::Cancelled).is_mishap());
     }
 }

@@ -300,7 +300,7 @@ impl Execution {
                 Err(error)
                     if error.faulty_arm().is_some()
                         && self.may_give_up(action.arm)
-                        && (is_damage || error.is_death() || !self.is_useless_without(action.arm)) =>
+                        && (is_damage || error.is_mishap() || !self.is_useless_without(action.arm)) =>
                 {
                     drop(active.take(action.arm));
                     let is_first = !given_up.has(action.arm) && (error.is_transient() || is_damage);
