@@ -67,7 +67,7 @@ impl<'k> Table<'k> {
             if value.len() == key.len() && self.ends[usize::from(number) - 1] == its_ends {
                 let is_equal = match key.len() {
                     ..=16 => true,
-                    ..=LONG => equal(value, key),
+                    17..=LONG => equal(value, key),
                     _ => value == key,
                 };
                 if is_equal {
