@@ -147,9 +147,6 @@ pub enum Error {
     #[error("{place} is not {dbms} source code: {reason}")]
     NotSource { place: String, dbms: Dbms, reason: String },
 
-    #[error("a copy of the build in {} is no longer in the cache: begin a new run", build.display())]
-    CopyGone { build: PathBuf },
-
     #[error("git cannot {action} {place}: {reason}")]
     Git { action: &'static str, place: String, reason: String },
 

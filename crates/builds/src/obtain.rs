@@ -89,10 +89,7 @@ pub fn copies(
     count: u32,
     watch: &mut Watch<'_>,
 ) -> Result<Vec<Build>> {
-    let product = products::get(spec.dbms);
-    let copies =
-        (2..=count).map(|number| source::copy_of(dirs, product, (build, &spec.source), number, watch));
-    copies.filter_map(Result::transpose).collect()
+    source::copies(dirs, products::get(spec.dbms), (build, &spec.source), count, watch)
 }
 
 /// The build that [`resolve`] would return, as far as that is known without network and compiler: of a series the

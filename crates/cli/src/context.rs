@@ -8,7 +8,6 @@ use rqps_fleet::Fleet;
 use rqps_model::did_you_mean;
 use rqps_report::{Format, Screen};
 use rqps_store::{RunFolder, RunSummary};
-use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,18 +132,30 @@ impl Context {
 
     /// Like [`Context::run_path`] for what reads results: runs that have some come before newer ones without.
     pub fn results_path(&self, name: &str) -> anyhow::Result<PathBuf> {
-        let path = self.preferred_run_path(name, RunSummary::has_results)?;
-        if name == LAST {
-            let newest = self.run_path(name)?;
-            if newest != path {
-                let [newest, found] =
-                    [newest, path.clone()].map(|path| path.file_name().map(OsStr::to_owned));
-                let [newest, found] =
-                    [newest, found].map(|name| name.unwrap_or_default().display().to_string());
-                out::message(&format!("note: {newest} has no results; this is {found}, the newest that has"));
-            }
+        if name != LAST {
+            return self.preferred_run_path(name, RunSummary::has_results);
         }
-        Ok(path)
+        let [found, newest] = self.last(RunSummary::has_results)?;
+        if newest.path() != found.path() {
+            let [found, newest] = [&found, &newest].map(RunFolder::name);
+            out::message(&format!("note: {newest} has no results; this is {found}, the newest that has"));
+        }
+        Ok(found.path().to_owned())
+    }
+
+    /// The newest run, of those that are `preferred` if there are any; and the newest of all.
+    fn last(&self, preferred: impl Fn(&RunSummary) -> bool) -> anyhow::Result<[RunFolder; 2]> {
+        self.refuse_fleet(LAST)?;
+        let runs = RunFolder::list(&self.results)?;
+        let found = runs.iter().max_by_key(|run| (preferred(run), run.created_at_ms));
+        let newest = runs.iter().max_by_key(|run| run.created_at_ms);
+        found.zip(newest).map(|(found, newest)| [found, newest].map(|run| run.folder.clone())).ok_or_else(|| {
+            Usage(format!(
+                "no run in {}; start one with `rqps demo` or `rqps run PLAN`, or give another folder with --results",
+                self.results.display()
+            ))
+            .into()
+        })
     }
 
     /// Like [`Context::run_path`], but those that are `preferred` come before the newest.
@@ -153,18 +164,10 @@ impl Context {
         name: &str,
         preferred: impl Fn(&RunSummary) -> bool,
     ) -> anyhow::Result<PathBuf> {
-        self.refuse_fleet(name)?;
         if name == LAST {
-            let runs = RunFolder::list(&self.results)?.into_iter();
-            return match runs.max_by_key(|run| (preferred(run), run.created_at_ms)) {
-                Some(run) => Ok(run.folder.path().to_owned()),
-                None => Err(Usage(format!(
-                    "no run in {}; start one with `rqps demo` or `rqps run PLAN`, or give another folder with --results",
-                    self.results.display()
-                ))
-                .into()),
-            };
+            return Ok(self.last(preferred)?[0].path().to_owned());
         }
+        self.refuse_fleet(name)?;
         let candidates = [PathBuf::from(name), self.results.join(name)];
         let found = candidates.into_iter().find(|path| is_run(path));
         match found.or_else(|| self.inner_run(name)) {

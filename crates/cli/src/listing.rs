@@ -6,10 +6,9 @@
 
 use crate::context::Context;
 use crate::out;
-use rqps_report::{Format, in_width, tame};
+use rqps_report::{Aligned, Format, GAP, aligned, tame};
 use serde_json::Value;
 
-const GAP: &str = "  ";
 const RESET: &str = "\x1b[0m";
 /// Minimum width of an elastic column.
 const ELASTIC_MIN: usize = 12;
@@ -186,30 +185,15 @@ impl Listing {
     /// A row, in several lines if columns are wrapped.
     fn line(&self, cells: &[Cell], widths: &[Option<usize>], color: bool) -> String {
         let shown = self.columns.iter().zip(widths).zip(cells);
-        let shown: Vec<(&Column, usize, &Cell, Vec<String>)> = shown
-            .filter_map(|((column, width), cell)| {
-                Some((column, (*width)?, cell, in_width(&cell.text, (*width)?)))
+        let shown = shown.filter_map(|((column, width), cell)| {
+            Some(Aligned {
+                text: &cell.text,
+                width: (*width)?,
+                is_right: column.right_aligned,
+                colour: cell.tint.filter(|_| color).map_or("", Tint::code),
             })
-            .collect();
-        let height = shown.iter().map(|(.., lines)| lines.len()).max().unwrap_or(0);
-        let line = |at: usize| {
-            let mut line = String::new();
-            for (column, width, cell, lines) in &shown {
-                let text = lines.get(at).map_or("", String::as_str);
-                let pad = " ".repeat(width.saturating_sub(text.chars().count()));
-                let text = match cell.tint.filter(|_| color && !text.is_empty()) {
-                    Some(tint) => tint.paint(text),
-                    None => text.to_owned(),
-                };
-                match column.right_aligned {
-                    true => line.extend([&pad, &*text, GAP]),
-                    false => line.extend([&*text, &pad, GAP]),
-                }
-            }
-            line.truncate(line.trim_end().len());
-            line
-        };
-        (0..height).map(line).collect::<Vec<_>>().join("\n")
+        });
+        aligned(&shown.collect::<Vec<_>>())
     }
 
     fn markdown(&self) -> String {

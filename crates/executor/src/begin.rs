@@ -264,7 +264,7 @@ fn has_copies(run: &Run, arm: &rqps_store::Arm, build: &Build, copies: &[Build])
     let of_arm = run.blocks.iter().flat_map(|block| &block.arms).filter(|one| one.arm == arm.name);
     match of_arm.map(|one| one.copy).max() {
         Some(most) if most as usize > copies.len() + 1 => {
-            Err(rqps_builds::Error::CopyGone { build: build.root.clone() }.into())
+            Err(Error::CopyGone { arm: arm.name.clone(), build: build.root.clone() })
         }
         _ => Ok(()),
     }

@@ -122,6 +122,9 @@ pub enum Error {
         "arm {arm}: the build was {then} when the run began and is {now} now; name the exact version, restore the old build, or start a new run"
     )]
     Changed { arm: String, then: String, now: String },
+    /// Blocks ran copies of a build that are no longer in the cache.
+    #[error("arm {arm}: a copy of its build in {} is no longer in the cache; start a new run", build.display())]
+    CopyGone { arm: String, build: PathBuf },
     /// The host is not the one the run began on.
     #[error(
         "this is not the host that the run started on: {0}; results of two hosts do not belong in one run (--force overrides)"
@@ -278,6 +281,7 @@ impl Error {
         match self {
             Self::Plan { .. }
             | Self::Changed { .. }
+            | Self::CopyGone { .. }
             | Self::OtherHost(_)
             | Self::OtherFileSystem { .. }
             | Self::Complete(_)
@@ -346,6 +350,7 @@ impl Error {
             Self::Plan { .. }
             | Self::OtherDriver { .. }
             | Self::Changed { .. }
+            | Self::CopyGone { .. }
             | Self::OtherHost(_)
             | Self::OtherFileSystem { .. }
             | Self::DataGone { .. }

@@ -45,7 +45,7 @@ pub use html::{
     site_pages, site_run, site_stems,
 };
 pub use markdown_report::{markdown_report, report};
-pub use render::{in_width, wrapped};
+pub use render::{Aligned, GAP, aligned, wrapped};
 pub use section::Section;
 pub use series::{Series, SeriesLink};
 pub use show::{Options, show};

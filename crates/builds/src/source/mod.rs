@@ -74,30 +74,47 @@ pub(crate) fn build(
     checked(job.find_or_make(&key, watch)?)
 }
 
-/// Copy `number`, from 2, of a build that was compiled here; `None` of any other, and of one that is named by its
-/// directory and has no such copy.
+/// Copies 2 to `count` of a build that was compiled here; none of any other. Of a build that is named by its directory
+/// those in the cache.
 ///
 /// # Errors
-/// If it does not compile, or `spec` no longer names the source.
-pub(crate) fn copy_of(
+/// If one does not compile, or `spec` no longer names the source.
+pub(crate) fn copies(
     dirs: &Dirs,
     product: &dyn Product,
     (build, spec): (&Build, &BuildSource),
-    number: u32,
+    count: u32,
     watch: &mut Watch<'_>,
-) -> Result<Option<Build>> {
+) -> Result<Vec<Build>> {
     let cache = Cache::compiled(dirs, build.dbms);
-    let Some(key) = cache.made_from(build) else { return Ok(None) };
-    let key = sha256_hex(format!("{key}\0copy {number}").as_bytes());
-    if let Some(copy) = cache.find_made_from(&key)? {
-        return Ok(Some(copy));
+    let first = if count > 1 { cache.made_from(build) } else { None };
+    let Some(first) = first else { return Ok(Vec::new()) };
+    let spec = match spec {
+        BuildSource::Source(spec) => {
+            Some(SourceSpec { reference: build.commit.clone().or(spec.reference.clone()), ..spec.clone() })
+        }
+        BuildSource::Path(_) | BuildSource::Version(_) => None,
+    };
+    let (mut copies, mut job) = (Vec::new(), None);
+    for number in 2..=count {
+        let key = sha256_hex(format!("{first}\0copy {number}").as_bytes());
+        if let Some(copy) = cache.find_made_from(&key)? {
+            copies.push(copy);
+            continue;
+        }
+        let Some(spec) = &spec else { continue };
+        let dbms = build.dbms;
+        let flavour = Flavour::load(&spec.flavour, dbms, product.systems())?.for_copy(number);
+        // The source is looked for once.
+        let source = match job.take() {
+            Some(Job { source, .. }) => source,
+            None => Source::find(dirs, dbms, spec, watch)?,
+        };
+        let cache = Cache::compiled(dirs, dbms);
+        let next = job.insert(Job { cache, product, dbms, spec, flavour, source, copy: number });
+        copies.push(next.find_or_make(&key, watch)?);
     }
-    let BuildSource::Source(spec) = spec else { return Ok(None) };
-    let spec = &SourceSpec { reference: build.commit.clone().or(spec.reference.clone()), ..spec.clone() };
-    let flavour = Flavour::load(&spec.flavour, build.dbms, product.systems())?.for_copy(number);
-    let source = Source::find(dirs, build.dbms, spec, watch)?;
-    let job = Job { cache, product, dbms: build.dbms, spec, flavour, source, copy: number };
-    job.find_or_make(&key, watch).map(Some)
+    Ok(copies)
 }
 
 /// Checks a spec without reading the source.

@@ -109,11 +109,12 @@ struct RunRow<'a> {
 impl<'a> RunRow<'a> {
     fn new(summary: &'a RunSummary) -> Self {
         let run = RunFolder::open(summary.folder.path()).ok();
+        let (tally, blocks_needed) = run.as_ref().and_then(tally).unzip();
         Self {
             summary,
             compared: run.as_ref().map(compared).unwrap_or_default(),
-            tally: run.as_ref().and_then(tally),
-            blocks_needed: run.as_ref().map_or(0, blocks_needed),
+            tally,
+            blocks_needed: blocks_needed.unwrap_or_default(),
             bytes: size_of(summary.folder.path(), FOLDER_DEPTH_MAX),
         }
     }
@@ -290,18 +291,14 @@ fn few(names: Vec<String>) -> String {
     }
 }
 
-fn tally(run: &Run) -> Option<Tally> {
+/// What came out, and how many blocks the first verdicts take.
+fn tally(run: &Run) -> Option<(Tally, u32)> {
     if !rqps_verdicts::has_blocks(run) {
         return None;
     }
     let rules = rqps_verdicts::rules_of(run).ok()?;
     let tally = rqps_verdicts::judge_run(run, &rules).ok()?.tally_of_tests();
-    (tally != Tally::default()).then_some(tally)
-}
-
-fn blocks_needed(run: &Run) -> u32 {
-    let rules = rqps_verdicts::rules_of(run).ok();
-    rules.and_then(|rules| Some(rules.looks.first()?.blocks as u32)).unwrap_or(0)
+    (tally != Tally::default()).then_some((tally, rules.looks.first()?.blocks as u32))
 }
 
 /// `2 worse, 1 better, 29 same`.

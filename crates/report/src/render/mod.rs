@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::format::{Format, Screen};
 use crate::tame::tame_document;
 
-pub use wrap::{in_width, wrapped};
+pub use wrap::{Aligned, GAP, aligned, wrapped};
 
 /// Renders the document in `format`; colours and width of `screen` apply to [`Format::Text`] only.
 pub(crate) fn render(document: &Document, format: Format, screen: Screen) -> Result<String> {

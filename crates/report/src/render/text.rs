@@ -2,13 +2,11 @@
 
 use crate::document::{Align, Block, Cell, Column, Document, Row, Table, Tint};
 use crate::format::Screen;
-use crate::render::{by_group, in_width, wrapped};
+use crate::render::{Aligned, GAP, aligned, by_group, wrapped};
 
 const RED: &str = "\x1b[31m";
 const GREEN: &str = "\x1b[32m";
 const GRAY: &str = "\x1b[90m";
-const RESET: &str = "\x1b[0m";
-const GAP: &str = "  ";
 /// Words of up to this many characters are never wrapped: verdicts and names of metrics are shorter.
 const WRAP_MIN: usize = 16;
 
@@ -88,9 +86,7 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn of(table: &'a Table, width_max: Option<usize>) -> Self {
         let count = table.columns.len();
-        let widths = width_max.and_then(|width_max| wrapped_widths(table, width_max)).unwrap_or_else(|| {
-            table.columns.iter().enumerate().map(|(index, column)| width(table, index, column)).collect()
-        });
+        let widths = widths(table, width_max);
         let all: Vec<usize> = (0..count).collect();
         let one = Self { table, widths, columns: vec![all], constants: Vec::new(), remarks: None };
         let Some(width_max) = width_max.filter(|width_max| one.width_of(&one.columns[0]) > *width_max) else {
@@ -156,27 +152,14 @@ impl<'a> Parts<'a> {
 
     /// A row, in several lines if words are wrapped.
     fn line(&self, part: &[usize], cells: &[Cell], color: bool) -> String {
-        let cells: Vec<(usize, &Cell, Vec<String>)> = part
-            .iter()
-            .filter_map(|index| cells.get(*index).map(|cell| (*index, cell)))
-            .map(|(index, cell)| (index, cell, in_width(&cell.text, self.widths[index])))
-            .collect();
-        let height = cells.iter().map(|(_, _, lines)| lines.len()).max().unwrap_or(0);
-        let line = |at: usize| {
-            let mut line = String::new();
-            for (index, cell, lines) in &cells {
-                let text = lines.get(at).map_or("", String::as_str);
-                let pad = " ".repeat(self.widths[*index].saturating_sub(text.chars().count()));
-                let text = tinted(text, cell.tint, color);
-                match self.table.columns[*index].align {
-                    Align::Right => line.extend([&pad, &*text, GAP]),
-                    Align::Left => line.extend([&*text, &pad, GAP]),
-                }
-            }
-            line.truncate(line.trim_end().len());
-            line
-        };
-        (0..height).map(line).collect::<Vec<_>>().join("\n")
+        let shown = part.iter().filter_map(|index| cells.get(*index).map(|cell| (*index, cell)));
+        let shown = shown.map(|(index, cell)| Aligned {
+            text: &cell.text,
+            width: self.widths[index],
+            is_right: self.table.columns[index].align == Align::Right,
+            colour: if color { colour(cell.tint) } else { "" },
+        });
+        aligned(&shown.collect::<Vec<_>>())
     }
 
     /// `point-query, scan: rate: too noisy`, below the rows: each remark once, with the rows that it is about.
@@ -207,12 +190,13 @@ fn remarks_column(table: &Table) -> Option<usize> {
     (table.columns[last].align == Align::Left).then_some(last)
 }
 
-/// The widths of columns if long words are wrapped so that all columns fit side by side, or else so that each fits in a
-/// part of its own. None: nothing has to be wrapped. Labels, remarks and what is printed once stay whole, unless all
-/// columns of the table stay together.
-fn wrapped_widths(table: &Table, width_max: usize) -> Option<Vec<usize>> {
+/// The widths of columns: of those with long words so that wrapped in it all columns fit side by side, or else so that
+/// each fits in a part of its own. Labels, remarks and what is printed once stay whole, unless all columns of the table
+/// stay together.
+fn widths(table: &Table, width_max: Option<usize>) -> Vec<usize> {
     let count = table.columns.len();
     let all: Vec<usize> = (0..count).map(|index| width(table, index, &table.columns[index])).collect();
+    let Some(width_max) = width_max else { return all };
     let (remarks, labels) = (remarks_column(table), count - table.labels);
     let is_shown = |index: &usize| Some(*index) != remarks && !is_constant(table, *index);
     let shown: Vec<usize> = (0..count).filter(is_shown).collect();
@@ -230,20 +214,23 @@ fn wrapped_widths(table: &Table, width_max: usize) -> Option<Vec<usize>> {
     let longest_of =
         |columns: &[usize]| columns.iter().filter(|index| is_words(index)).map(|index| all[*index]).max();
     let cap_of = |columns: &[usize]| {
-        (WRAP_MIN..longest_of(columns)?).rev().find(|cap| total(columns, *cap) <= width_max)
+        (WRAP_MIN..=longest_of(columns)?).rev().find(|cap| total(columns, *cap) <= width_max)
     };
     let every: Vec<usize> = (0..count).collect();
     if table.together
         && let Some(cap) = cap_of(&every)
     {
-        return Some(wrapped(&every, cap));
+        return wrapped(&every, cap);
     }
     let names: Vec<usize> = shown.iter().copied().filter(is_name).collect();
-    let longest = longest_of(&shown)?;
-    if longest <= WRAP_MIN || longest + GAP.len() + total(&names, usize::MAX) <= width_max {
-        return None;
+    match longest_of(&shown) {
+        Some(longest)
+            if longest > WRAP_MIN && longest + GAP.len() + total(&names, usize::MAX) > width_max =>
+        {
+            wrapped(&shown, cap_of(&shown).unwrap_or(WRAP_MIN))
+        }
+        _ => all,
     }
-    Some(wrapped(&shown, cap_of(&shown).unwrap_or(WRAP_MIN)))
 }
 
 fn width(table: &Table, index: usize, column: &Column) -> usize {
@@ -259,16 +246,12 @@ fn is_constant(table: &Table, column: usize) -> bool {
     table.columns[column].align == Align::Left && texts.all(|text| Some(text) == first)
 }
 
-fn tinted(text: &str, tint: Tint, color: bool) -> String {
-    let code = match tint {
+fn colour(tint: Tint) -> &'static str {
+    match tint {
         Tint::Red | Tint::Worst => RED,
         Tint::Green | Tint::Best => GREEN,
         Tint::Unranked => GRAY,
         Tint::None => "",
-    };
-    match color && !code.is_empty() && !text.is_empty() {
-        true => format!("{code}{text}{RESET}"),
-        false => text.to_owned(),
     }
 }
 
@@ -283,8 +266,8 @@ mod tests {
         let modes = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,NO_AUTO_CREATE_USER";
         table.row(["default", "80", "151", "back_log"].map(Cell::words).into());
         table.row(["set", modes, "STRICT_TRANS_TABLES", "sql_mode"].map(Cell::words).into());
-        let at = |width| render_table(&table, Screen { width, ..Screen::default() });
-        let narrow = at(Some(80));
+        let at = |table: &Table, width| render_table(table, Screen { width, ..Screen::default() });
+        let narrow = at(&table, Some(80));
         let row = narrow.lines().find(|line| line.contains("sql_mode")).unwrap();
         assert!(
             row.contains("ONLY_FULL_GROUP_BY,") && row.contains("STRICT_TRANS_TABLES  sql_mode"),
@@ -293,6 +276,10 @@ mod tests {
         assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
         let of_base: String = narrow.lines().filter_map(|line| line.get(9..)?.split("  ").next()).collect();
         assert!(of_base.contains(modes), "{narrow}");
-        assert!(at(None).contains(modes));
+        assert!(at(&table, None).contains(modes));
+        table.together = true;
+        let whole = at(&table, None);
+        let width = whole.lines().map(|line| line.chars().count()).max();
+        assert_eq!(at(&table, width), whole, "what fits is not wrapped");
     }
 }

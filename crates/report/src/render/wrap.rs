@@ -31,8 +31,46 @@ fn wrapped_line(line: &str, width: usize) -> String {
     text
 }
 
+/// A cell in a row of aligned text.
+pub struct Aligned<'a> {
+    pub text: &'a str,
+    /// That of its column.
+    pub width: usize,
+    pub is_right: bool,
+    /// The sequence that begins its colour; empty: none.
+    pub colour: &'a str,
+}
+
+/// Between two columns.
+pub const GAP: &str = "  ";
+const RESET: &str = "\x1b[0m";
+
+/// A row of aligned text, in several lines where a cell is wider than its column.
+pub fn aligned(cells: &[Aligned<'_>]) -> String {
+    let wrapped: Vec<Vec<String>> = cells.iter().map(|cell| in_width(cell.text, cell.width)).collect();
+    let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |at: usize| {
+        let mut line = String::new();
+        for (cell, lines) in cells.iter().zip(&wrapped) {
+            let text = lines.get(at).map_or("", String::as_str);
+            let pad = " ".repeat(cell.width.saturating_sub(text.chars().count()));
+            let text = match cell.colour.is_empty() || text.is_empty() {
+                true => text.to_owned(),
+                false => format!("{}{text}{RESET}", cell.colour),
+            };
+            match cell.is_right {
+                true => line.extend([&*pad, &*text, GAP]),
+                false => line.extend([&*text, &*pad, GAP]),
+            }
+        }
+        line.truncate(line.trim_end().len());
+        line
+    };
+    (0..height).map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// A cell's text in lines of at most `width` characters, broken behind spaces, commas and `_`, or anywhere.
-pub fn in_width(text: &str, width: usize) -> Vec<String> {
+fn in_width(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for piece in text.split_inclusive([' ', ',', '_']) {
         let length = |line: &String, piece: &str| line.chars().count() + piece.trim_end().chars().count();

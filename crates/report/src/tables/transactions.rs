@@ -55,42 +55,40 @@ fn driven(comparison: &Comparison<'_>) -> Vec<String> {
 /// What HammerDB reports as TPM: it reads the server's counters of commits and rollbacks, so that those of other
 /// sessions are in it.
 fn own_tpm(comparison: &Comparison<'_>, which: StepKind) -> Option<String> {
-    let steps = comparison.steps(which);
-    let of_arm = |arm: ComparedArm<'_>| {
-        let figure = |step: &TestStep| {
-            let tpm = arm.window(&step.name).ok()?.metric("hammerdb_tpm")?;
-            Some(format!("{tpm:.0} in {} on {}", step.name, arm.label()))
-        };
-        steps.iter().filter_map(figure).collect::<Vec<_>>()
-    };
-    let found: Vec<String> = comparison.base_first().into_iter().flat_map(of_arm).collect();
-    (!found.is_empty()).then(|| {
-        format!(
-            "HammerDB's own TPM, from the server's counters of commits and rollbacks: {}. TPM in the table counts the \
-             transactions that its users ended.",
-            found.join("; ")
-        )
-    })
+    let tpm = |arm: ComparedArm<'_>, step: &TestStep| arm.window(&step.name).ok()?.metric("hammerdb_tpm");
+    let found = of_steps(comparison, which, tpm)?;
+    Some(format!(
+        "HammerDB's own TPM, from the server's counters of commits and rollbacks: {found}. TPM in the table counts the \
+         transactions that its users ended."
+    ))
 }
 
 /// How many transactions ended with an error; none if all succeeded. HammerDB's procedures return as if they had.
 fn failed(comparison: &Comparison<'_>, which: StepKind) -> Option<String> {
-    let steps = comparison.steps(which);
-    let of_arm = |arm: ComparedArm<'_>| {
-        let count = |step: &TestStep| {
-            let windows = arm.all_windows(&step.name);
-            let count: f64 = windows.filter_map(|window| window.metric("failed_transactions")).sum();
-            (count > 0.0).then(|| format!("{count:.0} in {} on {}", step.name, arm.label()))
-        };
-        steps.iter().filter_map(count).collect::<Vec<_>>()
+    let failed = |arm: ComparedArm<'_>, step: &TestStep| {
+        let windows = arm.all_windows(&step.name);
+        let count: f64 = windows.filter_map(|window| window.metric("failed_transactions")).sum();
+        (count > 0.0).then_some(count)
     };
-    let found: Vec<String> = comparison.base_first().into_iter().flat_map(of_arm).collect();
-    (!found.is_empty()).then(|| {
-        format!(
-            "Transactions FAILED: {}. They were not repeated; TPM and the counts of kinds have them, NOPM does not.",
-            found.join("; ")
-        )
-    })
+    let found = of_steps(comparison, which, failed)?;
+    Some(format!(
+        "Transactions FAILED: {found}. They were not repeated; TPM and the counts of kinds have them, NOPM does not."
+    ))
+}
+
+/// `3 in w1-vu1 on pg17; …`, of steps that have the figure; none if none has.
+fn of_steps(
+    comparison: &Comparison<'_>,
+    which: StepKind,
+    figure: impl Fn(ComparedArm<'_>, &TestStep) -> Option<f64>,
+) -> Option<String> {
+    let steps = comparison.steps(which);
+    let mut found = Vec::new();
+    for arm in comparison.base_first() {
+        let of_arm = steps.iter().filter_map(|step| Some((step, figure(arm, step)?)));
+        found.extend(of_arm.map(|(step, figure)| format!("{figure:.0} in {} on {}", step.name, arm.label())));
+    }
+    (!found.is_empty()).then(|| found.join("; "))
 }
 
 /// Whether the consistency conditions held; none in runs that do not tell.
