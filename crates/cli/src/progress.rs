@@ -23,7 +23,8 @@ pub struct Progress {
     /// Estimated and actual seconds of the finished actions.
     expected_s: f64,
     taken_s: f64,
-    current: Option<(u32, Instant)>,
+    /// What is being done, and since when.
+    current: Option<(Vec<u32>, Instant)>,
     title: String,
     name_width: usize,
     arm_width: usize,
@@ -99,12 +100,18 @@ impl Progress {
     fn remaining_s(&self) -> f64 {
         let pending = self.estimates.iter().enumerate().filter(|(i, _)| !self.done.contains(&(*i as u32)));
         let ahead: f64 = pending.map(|(_, s)| s).sum();
-        let current = self.current.map_or(0.0, |(seq, since)| {
-            since.elapsed().as_secs_f64().min(self.estimates.get(seq as usize).copied().unwrap_or(0.0))
-        });
+        let (elapsed_s, estimate_s) = self.current_s();
+        let current = elapsed_s.min(estimate_s);
         // Actual over estimated time of finished actions, shrunk towards 1 while there are few.
         let pace = (self.taken_s + 10.0) / (self.expected_s + 10.0);
         (ahead - current).max(0.0) * pace
+    }
+
+    /// Seconds since the current actions began, and what they were estimated to take.
+    fn current_s(&self) -> (f64, f64) {
+        let Some((seqs, since)) = &self.current else { return (0.0, 0.0) };
+        let estimates = seqs.iter().filter_map(|seq| self.estimates.get(*seq as usize));
+        (since.elapsed().as_secs_f64(), estimates.sum())
     }
 
     fn draw(&self, detail: &str) {
@@ -123,10 +130,7 @@ impl Progress {
         if total > 0.0 {
             self.bar.set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
         }
-        let current = self.current.map_or((0.0, 0.0), |(seq, since)| {
-            (since.elapsed().as_secs_f64(), self.estimates.get(seq as usize).copied().unwrap_or(0.0))
-        });
-        let left = left_text(left, current);
+        let left = left_text(left, self.current_s());
         self.show(&format!("{}  {detail}{left}", self.title));
     }
 
@@ -145,14 +149,14 @@ fn left_text(left_s: f64, (elapsed_s, estimate_s): (f64, f64)) -> String {
 }
 
 impl RunProgress for Progress {
-    fn action_started(&mut self, seq: u32, arm: &str, action: &str) {
-        self.current = Some((seq, Instant::now()));
-        self.title = match self.overall {
+    fn action_started(&mut self, seqs: &[u32], arms: &str, action: &str) {
+        self.current = Some((seqs.to_vec(), Instant::now()));
+        self.title = match (self.overall, seqs.last()) {
             // Profiles are beside the plan's actions.
-            None if (seq as usize) < self.estimates.len() => {
-                format!("{}/{} {arm} {action}", seq + 1, self.estimates.len())
+            (None, Some(seq)) if (*seq as usize) < self.estimates.len() => {
+                format!("{}/{} {arms} {action}", seq + 1, self.estimates.len())
             }
-            _ => format!("{arm} {action}"),
+            _ => format!("{arms} {action}"),
         };
         self.draw("");
     }
@@ -163,10 +167,11 @@ impl RunProgress for Progress {
     }
 
     fn action_finished(&mut self, seq: u32, arm: &str, action: &str, result: &str) {
+        // Of actions that end together the first has the time of all.
         if let Some((_, since)) = self.current.take() {
             self.taken_s += since.elapsed().as_secs_f64();
-            self.expected_s += self.estimates.get(seq as usize).copied().unwrap_or(0.0);
         }
+        self.expected_s += self.estimates.get(seq as usize).copied().unwrap_or(0.0);
         self.done.insert(seq);
         let (arm_width, name_width) = (self.arm_width, self.name_width);
         self.line(&format!("{arm:arm_width$}  {action:name_width$}  {result}"));

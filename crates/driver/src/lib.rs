@@ -33,6 +33,6 @@ pub use error::StepError;
 pub use event::latency_histogram;
 pub use private_dir::PrivateDir;
 pub use result::{KindResult, Marks, StepResult};
-pub use spec::{CpuClock, Flush, Observer, Pace, SliceSpec, StepSpec};
+pub use spec::{CpuClock, Flush, Observer, Pace, StepSpec, Turn};
 pub use step::{Clients, run_step};
 pub use turns::{Member, run_in_turns};

@@ -34,17 +34,17 @@ pub struct StepSpec {
     /// How sessions flush their statistics before the window, and after it if they stay connected.
     pub flush: Option<Flush>,
     /// The length of a turn, if arms take turns ([`crate::run_in_turns`]).
-    pub slice: Option<SliceSpec>,
+    pub turn: Option<Turn>,
 }
 
-/// What each client does in a turn.
+/// How long a turn is; the last of a window may be shorter. A tenth of its events come before its slice, uncounted:
+/// caches are cold after another arm's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SliceSpec {
-    /// Events per slice; the last slice of a window may have fewer.
-    pub events: u64,
-    /// The first of these events are excluded from the slice's figures: caches are cold after another arm's
-    /// turn.
-    pub guard_events: u64,
+pub enum Turn {
+    /// This many events of each client.
+    Events(u64),
+    /// As many events as the first arm does in this time, of which its warm-up and first turns give an estimate.
+    Time(Duration),
 }
 
 /// Reads the CPU time of a process or thread, in ns.
@@ -81,9 +81,14 @@ pub trait Observer {
     fn session_clocks(&mut self) -> Vec<CpuClock> {
         Vec::new()
     }
-    /// This arm's turn begins: its clients run once this returns.
+    /// Only for arms that take turns: this arm's clients alone run until [`Observer::turn_ends`], for the warm-up or a
+    /// slice. Around that the statements of several arms may run.
+    fn turn_begins(&mut self) {}
+    /// This arm's clients wait while others take their turns.
+    fn turn_ends(&mut self) {}
+    /// This arm's slice begins: its clients run once this returns.
     fn slice_begins(&mut self) {}
-    /// This arm's turn is over. Returns the CPU time that other processes of the instance used during it, in
+    /// This arm's slice is over. Returns the CPU time that other processes of the instance used during it, in
     /// us.
     fn slice_ends(&mut self) -> f64 {
         0.0

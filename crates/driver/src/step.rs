@@ -7,7 +7,7 @@ use crate::lead::Lead;
 use crate::result::{KindResult, StepResult, add_each_second, each_second, elapsed};
 use crate::spec::{Observer, StepSpec};
 use crate::warmup::Detector;
-use crate::worker::{self, Quota, Report, Shared};
+use crate::worker::{self, Report, Shared};
 use hdrhistogram::Histogram;
 use rqps_model::{EndedBy, FixedWork, Limit, Metrics, Slice, Warmup};
 use rqps_wire::Session;
@@ -74,6 +74,7 @@ pub(crate) fn warm_up(shared: &Shared<'_>, lead: &mut Lead<'_>) -> Result<Durati
     lead.phase(Phase::Connect, "connect", None)?;
     let start = Instant::now();
     let (warmup_time, detect) = match (&spec.limit, &spec.warmup) {
+        _ if shared.warmup.get().is_some() => (None, false),
         (Limit::Work(_), _) => (None, false),
         (_, Warmup::Time(time)) => (Some(*time), false),
         (_, Warmup::Detect) => (Some(WARMUP_DETECT_MAX), true),
@@ -106,8 +107,8 @@ pub(crate) fn add_up(
     // The last kinds are whole scripts, whose statements are among the others.
     let queries = count(&kinds[..kinds.len() - spec.test.scripts.len()]);
     let statements = count(&kinds[..spec.test.statements().count()]);
-    let quota = reports.iter().find_map(|r| r.quota);
-    let invalid = too_few(quota, events).or_else(|| invalid(spec, &kinds, events));
+    let removed_share = reports.iter().any(|report| report.removed_share);
+    let invalid = too_few(removed_share, events).or_else(|| invalid(spec, &kinds, events));
     let events_per_s = rate(reports);
     let mut queries_each_second = Vec::new();
     for report in reports {
@@ -124,10 +125,10 @@ pub(crate) fn add_up(
     Ok(StepResult {
         elapsed: elapsed(events, events_per_s),
         warmup,
-        ended_by: match quota {
-            Some(Quota::RemovedRows) => EndedBy::Share,
-            Some(Quota::Events) => EndedBy::Work,
-            None => EndedBy::Time,
+        ended_by: match spec.limit {
+            _ if removed_share => EndedBy::Share,
+            Limit::Time(_) => EndedBy::Time,
+            Limit::Work(_) | Limit::Events(_) | Limit::Rows(_) => EndedBy::Work,
         },
         events,
         events_per_s,
@@ -192,8 +193,8 @@ pub(crate) fn merge<'a>(
 }
 
 /// Invalid if the warm-up left the window next to nothing to remove.
-fn too_few(quota: Option<Quota>, events: u64) -> Option<String> {
-    (quota == Some(Quota::RemovedRows) && events < EVENTS_LEFT_MIN).then(|| {
+fn too_few(removed_share: bool, events: u64) -> Option<String> {
+    (removed_share && events < EVENTS_LEFT_MIN).then(|| {
         format!(
             "the warm-up removed nearly all rows that the step may, and {events} events are too few for a rate: take more \
              rows or a shorter warm-up"

@@ -16,6 +16,7 @@ use rqps_model::random::{Stream, name_word};
 use rqps_model::{Limit, Slice};
 use rqps_wire::{Error, Session};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -39,8 +40,8 @@ pub(crate) struct Report {
     pub removed_rows: u64,
     /// As [`Repeated::marks`].
     pub marks: Marks,
-    /// Set if this client ended its window by reaching a quota.
-    pub quota: Option<Quota>,
+    /// Whether this client ended the window by removing its share of the rows.
+    pub removed_share: bool,
     pub slices: Vec<Slice>,
 }
 
@@ -60,17 +61,10 @@ impl Report {
             retries: BTreeMap::new(),
             removed_rows: 0,
             marks: Marks::default(),
-            quota: None,
+            removed_share: false,
             slices: Vec::new(),
         }
     }
-}
-
-/// The quota that a client reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quota {
-    Events,
-    RemovedRows,
 }
 
 /// What the clients of a step and their coordinator share.
@@ -83,6 +77,12 @@ pub(crate) struct Shared<'a> {
     pub client_threads: Mutex<Vec<u32>>,
     /// CPU clocks of the sessions, in client order.
     pub session_clocks: OnceLock<Vec<CpuClock>>,
+    /// If arms take turns: the warm-up's events of each client, where another arm's warm-up decides.
+    pub warmup: OnceLock<Vec<u64>>,
+    /// If arms take turns: the window's events of each client up to the end of its turn.
+    goals: Vec<AtomicU64>,
+    /// Events of each client so far, in the warm-up, then in the window.
+    done: Vec<AtomicU64>,
     /// Empty; cloned by each client.
     pub no_tallies: Tallies,
     /// Empty; cloned by each client.
@@ -92,12 +92,16 @@ pub(crate) struct Shared<'a> {
 impl<'a> Shared<'a> {
     pub fn new(spec: &'a StepSpec) -> Result<Self, StepError> {
         let no_latency = latency_histogram()?;
+        let zeros = || (0..spec.clients).map(|_| AtomicU64::new(0)).collect();
         Ok(Self {
             spec,
             control: Control::new(spec.clients),
             backends: Mutex::new(vec![0; spec.clients as usize]),
             client_threads: Mutex::new(vec![0; spec.clients as usize]),
             session_clocks: OnceLock::new(),
+            warmup: OnceLock::new(),
+            goals: zeros(),
+            done: zeros(),
             no_tallies: Tallies::new(spec.test, &no_latency),
             no_latency,
         })
@@ -114,10 +118,52 @@ impl<'a> Shared<'a> {
         self.backends.lock().map(|backends| backends.clone()).unwrap_or_default()
     }
 
-    /// Whether clients may have to finish events after the window: with fixed work.
+    /// Whether sessions stay after the window: with fixed work, which they may have to finish, and if arms take turns.
     pub fn has_tail(&self) -> bool {
-        !matches!(self.spec.limit, Limit::Time(_))
+        self.spec.turn.is_some() || !matches!(self.spec.limit, Limit::Time(_))
     }
+
+    /// Sets how far each client goes in the next turn.
+    pub fn set_goals(&self, events: &[u64]) {
+        for (goal, events) in self.goals.iter().zip(events) {
+            goal.store(*events, Ordering::Relaxed);
+        }
+    }
+
+    /// Events of each client in the last warm-up, or in the window so far.
+    pub fn done(&self) -> Vec<u64> {
+        self.done.iter().map(|done| done.load(Ordering::Relaxed)).collect()
+    }
+
+    /// The window's events of each client, if they are fixed.
+    pub fn quotas(&self) -> Option<Vec<u64>> {
+        (0..self.spec.clients).map(|client| self.quota(client)).collect()
+    }
+
+    fn quota(&self, client: u32) -> Option<u64> {
+        match &self.spec.limit {
+            Limit::Work(work) => work.window.get(client as usize).copied(),
+            Limit::Events(events) => Some(self.share(*events, client)),
+            Limit::Rows(rows) => Some(*rows),
+            Limit::Time(_) => None,
+        }
+    }
+
+    /// A client's share of `events`.
+    fn share(&self, events: u64, client: u32) -> u64 {
+        let clients = u64::from(self.spec.clients);
+        events / clients + u64::from(u64::from(client) < events % clients)
+    }
+}
+
+/// One guard event per this many events of a turn.
+const EVENTS_PER_GUARD: u64 = 10;
+/// Shorter turns have no guard events.
+const GUARD_EVENTS_FROM: u64 = 5;
+
+/// How many of a turn's events come before its slice.
+fn guard_events(events: u64) -> u64 {
+    if events < GUARD_EVENTS_FROM { 0 } else { events.div_ceil(EVENTS_PER_GUARD) }
 }
 
 struct Worker<'a, R: Repeated> {
@@ -276,28 +322,27 @@ impl<'a, R: Repeated> Worker<'a, R> {
         ]);
     }
 
-    /// This client's share of `events`.
-    fn share(&self, events: u64) -> u64 {
-        let clients = u64::from(self.shared.spec.clients);
-        let extra = u64::from(u64::from(self.number) < events % clients);
-        events / clients + extra
+    fn removed_rows_max(&self) -> Option<u64> {
+        self.shared.spec.removed_rows_max.map(|all| self.shared.share(all, self.number).max(1))
     }
 
-    fn removed_rows_max(&self) -> Option<u64> {
-        self.shared.spec.removed_rows_max.map(|all| self.share(all).max(1))
+    fn publish(&self, done: u64) {
+        self.shared.done[self.number as usize].store(done, Ordering::Relaxed);
     }
 
     fn warm_up(&mut self) -> Result<(), Error> {
         self.seed(0);
-        let quota = match &self.shared.spec.limit {
-            Limit::Work(work) => work.warmup.get(self.number as usize).copied(),
-            _ => None,
+        let fixed = match &self.shared.spec.limit {
+            Limit::Work(work) => Some(&work.warmup),
+            _ => self.shared.warmup.get(),
         };
+        let quota = fixed.and_then(|events| events.get(self.number as usize).copied());
         let until = Until { quota, is_window: false, ends_phase: false };
         self.report.warmup_events = self.work(until, Moment::now())?.events;
+        self.publish(self.report.warmup_events);
         self.report.tallies.clear();
         self.report.retries.clear();
-        self.report.quota = None;
+        self.report.removed_share = false;
         let report = &mut self.report;
         for histogram in [&mut report.event_ns, &mut report.scheduled_ns].into_iter().flatten() {
             // `clear` would keep the maximum.
@@ -307,18 +352,16 @@ impl<'a, R: Repeated> Worker<'a, R> {
     }
 
     fn window(&mut self) -> Result<(), Error> {
-        let quota = self.quota();
+        let quota = self.shared.quota(self.number);
         let start = self.begin_window();
         let done = self.work(Until { quota, is_window: true, ends_phase: true }, start)?;
-        self.end_window(done);
+        self.count_window(done);
+        self.end_seconds();
         Ok(())
     }
 
     /// Runs the next slice of the window's events.
     fn slice(&mut self) -> Result<(), Error> {
-        let (Some(slice), Some(all)) = (self.shared.spec.slice, self.quota()) else {
-            return Ok(());
-        };
         let start = match self.paused_at {
             None => self.begin_window(),
             Some(since) => {
@@ -327,8 +370,9 @@ impl<'a, R: Repeated> Worker<'a, R> {
                 now
             }
         };
-        let events = slice.events.min(all.saturating_sub(self.report.window_events));
-        let guard = slice.guard_events.min(events.saturating_sub(1));
+        let goal = self.shared.goals[self.number as usize].load(Ordering::Relaxed);
+        let events = goal.saturating_sub(self.report.window_events);
+        let guard = guard_events(events);
         let part = |quota| Until { quota: Some(quota), is_window: true, ends_phase: false };
         let cold = self.work(part(guard), start)?;
         let (session, client, from) = (self.session_cpu_ns(), thread_cpu_ns(), Moment::now());
@@ -343,23 +387,14 @@ impl<'a, R: Repeated> Worker<'a, R> {
             others_cpu_us: 0.0,
         });
         self.paused_at = Some(done.at);
-        self.end_window(Done { events: cold.events + done.events, ns: done.at.ns_since(start), ..done });
+        self.count_window(Done { events: cold.events + done.events, ns: done.at.ns_since(start), ..done });
+        self.publish(self.report.window_events);
         Ok(())
     }
 
     fn session_cpu_ns(&self) -> Option<u64> {
         let clocks = self.shared.session_clocks.get()?;
         clocks.get(self.number as usize).map(|clock| clock())
-    }
-
-    /// This client's number of events in the window, if it is fixed.
-    fn quota(&self) -> Option<u64> {
-        match &self.shared.spec.limit {
-            Limit::Work(work) => work.window.get(self.number as usize).copied(),
-            Limit::Events(events) => Some(self.share(*events)),
-            Limit::Rows(rows) => Some(*rows),
-            Limit::Time(_) => None,
-        }
     }
 
     fn begin_window(&mut self) -> Moment {
@@ -370,11 +405,14 @@ impl<'a, R: Repeated> Worker<'a, R> {
     }
 
     /// Called at the end of the window, or of each slice of it.
-    fn end_window(&mut self, done: Done) {
+    fn count_window(&mut self, done: Done) {
         self.report.window_events += done.events;
         self.report.window_s += done.ns as f64 / 1e9;
-        let is_last = self.quota().is_none_or(|all| self.report.window_events >= all);
-        if (is_last || self.paused_at.is_none()) && self.per_second.current > 0 {
+    }
+
+    /// Counts what belongs to the window's last second, which it may have cut off.
+    fn end_seconds(&mut self) {
+        if self.per_second.current > 0 {
             let last = std::mem::take(&mut self.per_second.current);
             self.report.queries_each_second.push(last);
         }
@@ -382,7 +420,9 @@ impl<'a, R: Repeated> Worker<'a, R> {
 
     /// Does the events of fixed work that the window left over.
     fn tail(&mut self) -> Result<(), Error> {
-        let left = self.quota().unwrap_or(0).saturating_sub(self.report.window_events);
+        self.end_seconds();
+        let quota = self.shared.quota(self.number).unwrap_or(0);
+        let left = quota.saturating_sub(self.report.window_events);
         if left == 0 {
             return Ok(());
         }
@@ -411,12 +451,11 @@ impl<'a, R: Repeated> Worker<'a, R> {
         let control = &self.shared.control;
         let progress = &control.progress[self.number as usize];
         let queries = u64::from(spec.test.queries_per_event());
-        let removed_max = self.removed_rows_max().filter(|_| quota.is_none());
+        let removed_max = self.removed_rows_max().filter(|_| !matches!(spec.limit, Limit::Work(_)));
         let mut pacer = Pacer::new(spec.pace, self.number, spec.clients, start);
         let (mut events, mut now) = (0, start);
         while !control.phase_ended() {
             if quota.is_some_and(|quota| events >= quota) {
-                self.report.quota = Some(Quota::Events);
                 if until.ends_phase {
                     control.end_phase();
                 }
@@ -457,7 +496,7 @@ impl<'a, R: Repeated> Worker<'a, R> {
                 histogram.saturating_record(now.ns_since(due));
             }
             if removed_max.is_some_and(|max| self.report.removed_rows >= max) {
-                self.report.quota = Some(Quota::RemovedRows);
+                self.report.removed_share = true;
                 control.end_phase();
                 break;
             }

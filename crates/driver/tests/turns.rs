@@ -8,9 +8,9 @@ mod common;
 use nix::time::ClockId;
 use nix::unistd::Pid;
 use rqps_driver::{
-    Clients, CpuClock, Member, Observer, SliceSpec, StepError, StepResult, StepSpec, run_in_turns, run_step,
+    Clients, CpuClock, Member, Observer, StepError, StepResult, StepSpec, Turn, run_in_turns, run_step,
 };
-use rqps_model::{EndedBy, FixedWork, Limit};
+use rqps_model::{EndedBy, FixedWork, Limit, Warmup};
 use rqps_wire::Endpoint;
 use rqps_wire::postgres::Connection;
 use std::cell::Cell;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 const ROWS: u64 = 1_000;
 const CLIENTS: u32 = 2;
-const SLICE: SliceSpec = SliceSpec { events: 10, guard_events: 1 };
+const TURN: Turn = Turn::Events(10);
 /// Events of each client: seven slices and two more.
 const EVENTS: u64 = 72;
 
@@ -29,7 +29,7 @@ fn spec(test: &str) -> StepSpec {
     StepSpec {
         clients: CLIENTS,
         limit: Limit::Work(FixedWork { warmup: each(5), window: each(EVENTS) }),
-        slice: Some(SLICE),
+        turn: Some(TURN),
         ..common::spec(test, 1, ROWS)
     }
 }
@@ -39,7 +39,7 @@ fn member<'a>(endpoint: &'a Endpoint, test: &str) -> Member<'a> {
 }
 
 /// Records the turns of a member.
-struct Turn<'a> {
+struct Watch<'a> {
     member: usize,
     /// The member whose turn it is.
     at_work: &'a Cell<Option<usize>>,
@@ -53,7 +53,7 @@ struct Turn<'a> {
     kills_in: usize,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> Watch<'a> {
     fn new(member: usize, at_work: &'a Cell<Option<usize>>, endpoint: &Endpoint) -> Self {
         let admin = Connection::connect(endpoint, "admin").unwrap();
         let never = usize::MAX;
@@ -62,7 +62,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-impl Observer for Turn<'_> {
+impl Observer for Watch<'_> {
     fn window_opens(&mut self, sessions: &[u32]) {
         assert_eq!(sessions.len(), CLIENTS as usize);
         self.sessions = sessions.to_vec();
@@ -100,15 +100,19 @@ impl Observer for Turn<'_> {
     fn force(&mut self) {}
 }
 
-type Outcome = Result<Vec<StepResult>, (usize, StepError)>;
+type Outcomes = Vec<Result<StepResult, StepError>>;
 
-/// Runs three members in turns, after `set` has changed their observers. Also returns the last member of each
+/// Runs three members in turns, after `set` has changed them and their observers. Also returns the last member of each
 /// round.
-fn run_three(endpoint: &Endpoint, test: &str, set: impl FnOnce(&mut [Turn<'_>])) -> (Outcome, Vec<usize>) {
+fn run_three(
+    endpoint: &Endpoint,
+    test: &str,
+    set: impl FnOnce(&mut [Member<'_>], &mut [Watch<'_>]),
+) -> (Outcomes, Vec<usize>) {
     let at_work = Cell::new(None);
-    let members: Vec<Member<'_>> = (0..3).map(|_| member(endpoint, test)).collect();
-    let mut turns: Vec<Turn<'_>> = (0..3).map(|at| Turn::new(at, &at_work, endpoint)).collect();
-    set(&mut turns);
+    let mut members: Vec<Member<'_>> = (0..3).map(|_| member(endpoint, test)).collect();
+    let mut turns: Vec<Watch<'_>> = (0..3).map(|at| Watch::new(at, &at_work, endpoint)).collect();
+    set(&mut members, &mut turns);
     let mut observers: Vec<&mut dyn Observer> = Vec::new();
     observers.extend(turns.iter_mut().map(|turn| turn as &mut dyn Observer));
     let results = run_in_turns(&members, &mut observers);
@@ -120,8 +124,8 @@ fn run_three(endpoint: &Endpoint, test: &str, set: impl FnOnce(&mut [Turn<'_>]))
 #[test]
 fn every_member_does_the_same_events_in_turns_of_random_order() {
     let (_server, endpoint, _) = common::loaded(1, ROWS);
-    let (results, last) = run_three(&endpoint, "point-query", |_| ());
-    let results = results.unwrap();
+    let (results, last) = run_three(&endpoint, "point-query", |_, _| ());
+    let results: Vec<StepResult> = results.into_iter().map(Result::unwrap).collect();
     assert_eq!(last.len(), 8, "the eighth round has the rest");
     assert!((0..3).any(|member| last.iter().filter(|one| **one == member).count() < 8), "{last:?}");
     for result in &results {
@@ -129,7 +133,7 @@ fn every_member_does_the_same_events_in_turns_of_random_order() {
         assert_eq!((result.events, result.ended_by), (all, EndedBy::Work));
         assert_eq!(result.event_ns.len(), all);
         let counted: Vec<u64> = result.slices.iter().map(|slice| slice.events).collect();
-        assert_eq!(counted, [18, 18, 18, 18, 18, 18, 18, 2], "without the guard");
+        assert_eq!(counted, [18, 18, 18, 18, 18, 18, 18, 4], "without the guard; four events need none");
         for (round, slice) in (1..).zip(&result.slices) {
             assert!(slice.elapsed_us > 0.0 && slice.client_cpu_us > 0.0, "{slice:?}");
             assert!(slice.sessions_cpu_us.unwrap() > 0.0, "{slice:?}");
@@ -143,14 +147,63 @@ fn every_member_does_the_same_events_in_turns_of_random_order() {
 }
 
 #[test]
-fn a_lost_session_is_reported_with_its_member_and_one_observer_can_cancel_all() {
+fn by_time_all_members_do_the_events_of_the_first() {
     let (_server, endpoint, _) = common::loaded(1, ROWS);
-    let (lost, _) = run_three(&endpoint, "point-query", |turns| turns[1].kills_in = 4);
-    let (member, error) = lost.unwrap_err();
-    assert!(member == 1 && matches!(error, StepError::Client { client: 0, .. }), "{member}: {error}");
-    let (ended, last) = run_three(&endpoint, "point-query", |turns| turns[2].cancels_in = 3);
-    let (member, error) = ended.unwrap_err();
-    assert!(member == 2 && matches!(error, StepError::Cancelled) && last.len() < 8, "{member}: {error}");
+    let time = Duration::from_millis(500);
+    let (results, last) = run_three(&endpoint, "update-nonindex", |members, _| {
+        for member in members {
+            member.spec.limit = Limit::Time(time);
+            member.spec.warmup = Warmup::Time(Duration::from_millis(100));
+            member.spec.turn = Some(Turn::Time(Duration::from_millis(10)));
+        }
+    });
+    let results: Vec<StepResult> = results.into_iter().map(Result::unwrap).collect();
+    assert!((5..500).contains(&last.len()), "{} rounds", last.len());
+    for result in &results {
+        assert!(result.work.warmup.iter().all(|events| *events > 0), "{:?}", result.work);
+        assert_eq!(result.work, results[0].work);
+        assert_eq!((result.ended_by, result.slices.len()), (EndedBy::Time, last.len()));
+        let seconds: f64 = result.series[0].values.iter().sum::<f64>() / result.events_per_s;
+        assert!((seconds / result.elapsed.as_secs_f64() - 1.0).abs() < 0.01, "all events are in the series");
+    }
+    let spent: Duration = results.iter().map(|result| result.elapsed).sum();
+    assert!((time..time * 6).contains(&spent), "{spent:?} on three members");
+}
+
+#[test]
+fn the_first_member_s_share_of_rows_ends_the_step_after_the_same_events_of_all() {
+    let (_server, endpoint, _) = common::loaded(1, ROWS);
+    let (results, _) = run_three(&endpoint, "delete", |members, _| {
+        for member in &mut *members {
+            member.spec.limit = Limit::Time(Duration::from_secs(60));
+            member.spec.warmup = Warmup::Time(Duration::ZERO);
+            member.spec.turn = Some(Turn::Time(Duration::from_millis(1)));
+        }
+        members[0].spec.removed_rows_max = Some(ROWS / 4);
+    });
+    let results: Vec<StepResult> = results.into_iter().map(Result::unwrap).collect();
+    assert_eq!(results[0].ended_by, EndedBy::Share);
+    assert!(results.iter().all(|result| result.work == results[0].work), "{results:?}");
+}
+
+#[test]
+fn a_member_that_fails_or_is_cancelled_drops_out_and_the_others_go_on_unless_they_are_cancelled_too() {
+    let (_server, endpoint, _) = common::loaded(1, ROWS);
+    let (lost, _) = run_three(&endpoint, "point-query", |_, turns| turns[1].kills_in = 4);
+    let [Ok(first), Err(StepError::Client { client: 0, .. }), Ok(last)] = &lost[..] else {
+        panic!("{lost:?}");
+    };
+    let all = EVENTS * u64::from(CLIENTS);
+    assert_eq!([first.events, last.events], [all, all]);
+    let (one, rounds) = run_three(&endpoint, "point-query", |_, turns| turns[2].cancels_in = 3);
+    assert!(matches!(&one[..], [Ok(_), Ok(_), Err(StepError::Cancelled)]) && rounds.len() < 8, "{one:?}");
+    let (ended, rounds) = run_three(&endpoint, "point-query", |_, turns| {
+        turns.iter_mut().for_each(|turn| turn.cancels_in = 3);
+    });
+    assert!(
+        ended.iter().all(|one| matches!(one, Err(StepError::Cancelled))) && rounds.len() < 8,
+        "{ended:?}"
+    );
 }
 
 #[test]
@@ -168,12 +221,12 @@ fn a_step_that_is_cancelled_while_one_member_connects_leaves_the_others_unconnec
     let members = [Clients::new(slowly), Clients::new(counted)]
         .map(|clients| Member { spec: spec("point-query"), clients });
     let at_work = Cell::new(None);
-    let mut turns = [0, 1].map(|at| Turn::new(at, &at_work, &endpoint));
-    turns[0].cancels_in = 0;
+    let mut turns = [0, 1].map(|at| Watch::new(at, &at_work, &endpoint));
+    turns.iter_mut().for_each(|turn| turn.cancels_in = 0);
     let mut observers: Vec<&mut dyn Observer> = Vec::new();
     observers.extend(turns.iter_mut().map(|turn| turn as &mut dyn Observer));
     let ended = run_in_turns(&members, &mut observers);
-    assert!(matches!(ended, Err((0, StepError::Cancelled))), "{ended:?}");
+    assert!(ended.iter().all(|one| matches!(one, Err(StepError::Cancelled))), "{ended:?}");
     assert_eq!(connected.load(Ordering::Relaxed), 0);
 }
 
@@ -184,8 +237,8 @@ fn a_client_that_panics_ends_the_step() {
         assert_eq!(number, 0, "a bug");
         Connection::connect(&endpoint, "test")
     };
-    let spec = StepSpec { limit: Limit::Time(Duration::from_secs(1)), slice: None, ..spec("point-query") };
+    let spec = StepSpec { limit: Limit::Time(Duration::from_secs(1)), turn: None, ..spec("point-query") };
     let at_work = Cell::new(None);
-    let ended = run_step(&spec, &Clients::new(connect), &mut Turn::new(0, &at_work, &endpoint));
+    let ended = run_step(&spec, &Clients::new(connect), &mut Watch::new(0, &at_work, &endpoint));
     assert!(matches!(ended, Err(StepError::Panicked(1))), "{ended:?}");
 }

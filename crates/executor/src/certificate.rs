@@ -49,8 +49,8 @@ impl Execution {
         let can = plan.work.has_independent_tests() && steps.all(|step| self.driver().takes_turns(&step));
         match (can, plan.protocol) {
             (false, _) => WindowOrder::OneAfterTheOther,
-            (true, Protocol::Sequence) => WindowOrder::CouldBeInTurns,
-            (true, Protocol::Isolated) => WindowOrder::InTurns,
+            (true, Protocol::Sequence) if !self.several_passes() => WindowOrder::CouldBeInTurns,
+            (true, _) => WindowOrder::InTurns,
         }
     }
 }

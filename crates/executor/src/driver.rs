@@ -6,7 +6,7 @@ use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::system::{Admin, Instance};
-use rqps_driver::{Member, Observer, SliceSpec, StepError, StepResult};
+use rqps_driver::{Member, Observer, StepError, StepResult, Turn};
 use rqps_model::{BuildSpec, FixedWork, Limit, Metrics, Pacer, Unit, Warmup};
 use rqps_plan::{Plan, StepDef, Workplan};
 use rqps_store::Load;
@@ -116,8 +116,10 @@ pub struct Job<'a> {
     /// Whether a check may read whole tables after the window. In blocks that would move what is cached between two
     /// windows.
     pub may_read_all: bool,
-    /// The size of a turn; `None` if arms do not take turns.
-    pub slice: Option<SliceSpec>,
+    /// How long turns are; `None` if arms do not take turns.
+    pub turn: Option<Turn>,
+    /// Whether an instance stands still while other arms take their turns.
+    pub freezes: bool,
 }
 
 impl<'a> Job<'a> {
@@ -134,7 +136,8 @@ impl<'a> Job<'a> {
             yields_cpu: false,
             reads_counters: false,
             may_read_all: true,
-            slice: None,
+            turn: None,
+            freezes: false,
         }
     }
 

@@ -30,6 +30,7 @@ mod run;
 mod setup;
 mod spec;
 mod sql;
+mod step;
 mod step_observer;
 mod system;
 mod trial;

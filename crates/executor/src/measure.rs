@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::observe::{StepFindings, observation, window};
 use crate::step_observer::StepObserver;
 use crate::system::Admin;
-use rqps_driver::{Member, Observer, run_in_turns};
+use rqps_driver::{Member, Observer, StepError, run_in_turns};
 use rqps_model::{FixedWork, QueryPlan, Role};
 use rqps_store::{Measured, Observation};
 use std::cell::RefCell;
@@ -31,62 +31,54 @@ pub(crate) fn measure(
 ) -> Result<StepOutput> {
     let control = RefCell::new(control);
     let Prepared { admin, mut window, state } = prepare(arm, driver, &job, keeps_state, &control)?;
-    let mut observer = StepObserver::new(admin, arm, &control, window.watch_options(), job.reads_counters)?;
+    let mut observer = StepObserver::new(admin, arm, &control, window.watch_options(), &job)?;
     let outcome = window.run(&mut observer);
     let findings = observer.into_findings(&job.step.name, outcome)?;
     finish(arm, &job, window, &findings, state)
 }
 
-/// An error, and the index in `arms` of the arm that failed.
-pub(crate) type Failed = Box<(usize, Error)>;
-
 /// Runs a window on several arms' instances at the same time: arms take turns. Outputs are in the order of
-/// `arms`.
+/// `arms`; an arm that fails does not hold back the others.
 pub(crate) fn measure_in_turns(
     arms: &mut [&mut ActiveArm],
     driver: &dyn Driver,
     job: &Job<'_>,
     keeps_state: bool,
     control: &mut RunControl<'_>,
-) -> std::result::Result<Vec<StepOutput>, Failed> {
+) -> Vec<Result<StepOutput>> {
     let control = RefCell::new(control);
-    let mut observers = Vec::new();
-    let mut windows = Vec::new();
-    for (at, arm) in arms.iter_mut().enumerate() {
-        let failed = |error| Failed::new((at, error));
-        let prepared = prepare(arm, driver, job, keeps_state, &control).map_err(failed)?;
-        let Prepared { admin, window, state } = prepared;
-        let options = window.watch_options();
-        let observer = StepObserver::new(admin, arm, &control, options, job.reads_counters);
-        observers.push(observer.map_err(failed)?);
-        windows.push((window, state));
+    // Of each arm its window or its error.
+    let mut prepared = Vec::new();
+    for arm in arms.iter_mut() {
+        let is_first = prepared.iter().all(Result::is_err);
+        // The first arm that takes part decides when the window ends.
+        let removed_rows_max = job.removed_rows_max.filter(|_| is_first);
+        let job = Job { removed_rows_max, ..job.clone() };
+        prepared.push(prepare(arm, driver, &job, keeps_state, &control).and_then(
+            |Prepared { admin, window, state }| {
+                let observer = StepObserver::new(admin, arm, &control, window.watch_options(), &job)?;
+                Ok((window, state, observer))
+            },
+        ));
     }
-    let members: Vec<Member<'_>> = windows.iter().filter_map(|(window, _)| window.member()).collect();
-    let mut as_dyn: Vec<&mut dyn Observer> = Vec::new();
-    as_dyn.extend(observers.iter_mut().map(|observer| observer as &mut dyn Observer));
-    let outcome = run_in_turns(&members, &mut as_dyn);
+    let (mut members, mut observers) = (Vec::<Member<'_>>::new(), Vec::<&mut dyn Observer>::new());
+    for (window, _, observer) in prepared.iter_mut().flatten() {
+        members.extend(window.member());
+        observers.push(observer);
+    }
+    let mut results = run_in_turns(&members, &mut observers).into_iter();
     drop(members);
-    let findings: Vec<_> = match outcome {
-        Ok(results) => {
-            let each = observers.into_iter().zip(results).enumerate();
-            let findings = each.map(|(at, (observer, result))| {
-                observer.into_findings(&job.step.name, Ok(result)).map_err(|error| Failed::new((at, error)))
-            });
-            findings.collect::<std::result::Result<_, _>>()?
-        }
-        Err((at, error)) => {
-            let observer = observers.into_iter().nth(at);
-            let error =
-                observer.and_then(|observer| observer.into_findings(&job.step.name, Err(error)).err());
-            return Err(Failed::new((at, error.unwrap_or(Error::Interrupted))));
-        }
-    };
-    let mut outputs = Vec::new();
-    for (at, ((window, state), findings)) in windows.into_iter().zip(&findings).enumerate() {
-        let output = finish(arms[at], job, window, findings, state);
-        outputs.push(output.map_err(|error| Failed::new((at, error)))?);
-    }
-    Ok(outputs)
+    let ended = prepared.into_iter().map(|one| {
+        let (window, state, observer) = one?;
+        let result = results.next().unwrap_or(Err(StepError::Cancelled));
+        Ok((window, state, observer.into_findings(&job.step.name, result)?))
+    });
+    let ended: Vec<Result<_>> = ended.collect();
+    let outputs = arms.iter().zip(ended).map(|(arm, one)| {
+        let (window, state, findings) = one?;
+        finish(arm, job, window, &findings, state)
+    });
+    outputs.collect()
 }
 
 /// A window that is ready to run.

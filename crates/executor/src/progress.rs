@@ -2,8 +2,8 @@
 
 /// Receives a run's progress, on the thread that executes the schedule.
 pub trait Progress {
-    /// An action starts: its number in the schedule, the arm's name, the action.
-    fn action_started(&mut self, seq: u32, arm: &str, action: &str);
+    /// Actions start, of several arms if they take turns: their numbers in the schedule, the names of arms, the action.
+    fn action_started(&mut self, seqs: &[u32], arms: &str, action: &str);
     /// What the action is doing, for how long, and its rate so far with the unit, if it has one.
     fn action_progress(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &str)>);
     /// An action has finished, with a short result.

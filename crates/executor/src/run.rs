@@ -3,10 +3,9 @@
 use crate::arm::{ActiveArm, not_started, record};
 use crate::base::{self, BaseSteps};
 use crate::control::{RunControl, with_watchdog};
-use crate::driver::{Driver, Job};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::isolated::Blocks;
-use crate::measure::measure;
 use crate::passes::{GivenUp, Servers};
 use crate::profile::{ProfileRequest, Profiles};
 use crate::progress::Progress;
@@ -14,10 +13,10 @@ use crate::setup::Setup;
 use crate::spec::server_spec;
 use crate::trial::Trial;
 use crate::work::{Done, Task, load, settle, vacuum};
-use rqps_model::{FixedWork, HostFigure, Limit};
-use rqps_plan::{Action, ActionKind, LoadDef, Plan, Protocol, Schedule, StepDef, schedule};
+use rqps_model::{FixedWork, HostFigure};
+use rqps_plan::{Action, ActionKind, LoadDef, Plan, Protocol, Schedule, schedule};
 use rqps_servers::ServerSpec;
-use rqps_store::{ActionRecord, Moment, Outcome, Placement, Run, RunWriter, Status, now_ms};
+use rqps_store::{ActionRecord, Moment, Outcome, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -43,8 +42,8 @@ pub struct Execution {
     done: BTreeSet<u32>,
     /// Numbers of the actions that are executed once more for the data they leave, with what they did; their
     /// results are kept.
-    replays: BTreeMap<u32, Option<FixedWork>>,
-    base_steps: BaseSteps,
+    pub(crate) replays: BTreeMap<u32, Option<FixedWork>>,
+    pub(crate) base_steps: BaseSteps,
     keep_data: bool,
     notes: Vec<String>,
     /// Time that earlier processes spent on blocks and loads.
@@ -288,47 +287,67 @@ impl Execution {
                 pass = action.pass;
                 control.progress.stage(&format!("pass {pass} of {}", self.plan().passes));
             }
+            let in_turns = self.in_turns(action, &given_up);
+            if !in_turns.is_empty() {
+                let outcomes =
+                    control.check().and_then(|()| self.run_in_turns(&in_turns, &mut active, control))?;
+                for (action, outcome) in in_turns.iter().zip(outcomes) {
+                    self.conclude(action, outcome, (&mut active, &mut given_up), control)?;
+                }
+                continue;
+            }
             let outcome = control.check().and_then(|()| self.run_action(action, &mut active, control));
-            let dbms = self.setup.plan.arms[action.arm].build.dbms;
-            let is_damage = outcome.as_ref().is_err_and(|error| error.is_damage(dbms));
-            if is_damage {
-                self.load_anew(action)?;
-            }
-            match outcome {
-                Ok(()) if self.several_passes() => self.finish_pass(action.pass, &given_up)?,
-                Ok(()) => {}
-                Err(error)
-                    if error.faulty_arm().is_some()
-                        && self.may_give_up(action.arm)
-                        && (is_damage || error.is_mishap() || !self.is_useless_without(action.arm)) =>
-                {
-                    drop(active.take(action.arm));
-                    let is_first = !given_up.has(action.arm) && (error.is_transient() || is_damage);
-                    let only_in =
-                        Some(action.pass).filter(|_| is_first && self.next_pass_can_measure(action));
-                    self.note_given_up(action.arm, only_in, &error, control)?;
-                    given_up.insert(action.arm, only_in, error);
-                    if self.several_passes() {
-                        let run = self.writer.run()?;
-                        self.finish_passes(&run, &given_up)?;
-                    }
-                }
-                Err(error) => {
-                    if !active.is_empty() && matches!(error, Error::Interrupted) {
-                        let text = format!(
-                            "interrupted: stopping the {} (a second Ctrl-C ends it at once)",
-                            dbms.terms().program
-                        );
-                        control.progress.note(&text);
-                    }
-                    return Err(error);
-                }
-            }
+            self.conclude(action, outcome, (&mut active, &mut given_up), control)?;
         }
         if given_up.is_empty() {
             return Ok(Finish::Complete);
         }
         Ok(Finish::Partly(given_up.into_errors()))
+    }
+
+    /// Continues after an action, without its arm if that failed and the run may do without it.
+    fn conclude(
+        &mut self,
+        action: &Action,
+        outcome: Result<()>,
+        (active, given_up): (&mut Servers, &mut GivenUp),
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
+        let dbms = self.setup.plan.arms[action.arm].build.dbms;
+        let is_damage = outcome.as_ref().is_err_and(|error| error.is_damage(dbms));
+        if is_damage {
+            self.load_anew(action)?;
+        }
+        match outcome {
+            Ok(()) if self.several_passes() => self.finish_pass(action.pass, given_up)?,
+            Ok(()) => {}
+            Err(error)
+                if error.faulty_arm().is_some()
+                    && self.may_give_up(action.arm)
+                    && (is_damage || error.is_mishap() || !self.is_useless_without(action.arm)) =>
+            {
+                drop(active.take(action.arm));
+                let is_first = !given_up.has(action.arm) && (error.is_transient() || is_damage);
+                let only_in = Some(action.pass).filter(|_| is_first && self.next_pass_can_measure(action));
+                self.note_given_up(action.arm, only_in, &error, control)?;
+                given_up.insert(action.arm, only_in, error);
+                if self.several_passes() {
+                    let run = self.writer.run()?;
+                    self.finish_passes(&run, given_up)?;
+                }
+            }
+            Err(error) => {
+                if !active.is_empty() && matches!(error, Error::Interrupted) {
+                    let text = format!(
+                        "interrupted: stopping the {} (a second Ctrl-C ends it at once)",
+                        dbms.terms().program
+                    );
+                    control.progress.note(&text);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Starts every arm once before the first action. Returns the arms that did not start, with their errors.
@@ -362,7 +381,7 @@ impl Execution {
         if self.several_passes() {
             self.begin_pass(action.pass)?;
         }
-        control.progress.action_started(action.seq, &arm, action.kind.name());
+        control.progress.action_started(&[action.seq], &arm, action.kind.name());
         let done = self.prepare(action, active, control).and_then(|()| {
             let attempt = self.writer.begin_action(action.seq)?;
             let started_at_ms = now_ms();
@@ -371,7 +390,17 @@ impl Execution {
         });
         // A stop may have cut the action short, even if it reports success.
         control.check()?;
-        let (attempt, started_at_ms, done) = done?;
+        self.journal(action, done?, control)
+    }
+
+    /// Records an action that is done, with its attempt and when that started.
+    pub(crate) fn journal(
+        &mut self,
+        action: &Action,
+        (attempt, started_at_ms, done): (u32, i64, Done),
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
+        let arm = self.setup.plan.arms[action.arm].name.clone();
         let outcome = match &done.invalid {
             Some(_) => Outcome::Invalid,
             None => Outcome::Done,
@@ -403,7 +432,12 @@ impl Execution {
     }
 
     /// Starts the arm's server if the action needs one. The action has not begun if this fails.
-    fn prepare(&mut self, action: &Action, active: &mut Servers, control: &mut RunControl<'_>) -> Result<()> {
+    pub(crate) fn prepare(
+        &mut self,
+        action: &Action,
+        active: &mut Servers,
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
         active.run_only(action.arm, control)?;
         if active.has(action.arm) {
             return Ok(());
@@ -449,45 +483,6 @@ impl Execution {
             Ok(done)
         });
         durable.map_err(|error| arm.failed(action.kind.name(), error, control))
-    }
-
-    fn measure(
-        &mut self,
-        arm: &mut ActiveArm,
-        step: &StepDef,
-        (action, attempt): (&Action, u32),
-        control: &mut RunControl<'_>,
-    ) -> Result<Done> {
-        let (plan, pass) = (&self.setup.plan, action.pass);
-        let replay = self.replays.get(&action.seq);
-        let sets_work = arm.name == plan.base && pass == 1 && replay.is_none();
-        let base = self.base_steps.get(&step.name).filter(|_| step.as_base && !sets_work);
-        let lacks_work = step.as_base && matches!(step.limit, Limit::Time(_)) && base.is_none();
-        let leaves_work = step.writes && !step.writes_by_time && matches!(step.limit, Limit::Time(_));
-        let own = replay.and_then(Option::as_ref).filter(|_| leaves_work);
-        let work = own.or(base).cloned();
-        let limit = work.map_or_else(|| step.limit.clone(), Limit::Work);
-        let removed_rows_max =
-            step.removed_share_max.map(|share| (plan.work.rows_total() as f64 * share) as u64);
-        let job = Job {
-            removed_rows_max,
-            repeats: attempt > 1 && replay.is_none(),
-            reads_counters: true,
-            ..Job::of(plan, step, 1, limit, step.warmup)
-        };
-        let output = measure(arm, self.setup.driver, job, true, control)?;
-        if sets_work {
-            self.base_steps.insert(step.name.clone(), output.work);
-        }
-        let mut observation = output.observation;
-        observation.placement =
-            self.several_passes().then_some(Placement { block: pass, window: 1, slot: 1 });
-        Ok(Done {
-            observation: Some(observation),
-            invalid: output.invalid,
-            note: lacks_work.then(|| "base has no result: ran by time".to_owned()),
-            summary: output.summary,
-        })
     }
 
     fn spec(&self, arm: usize) -> ServerSpec {

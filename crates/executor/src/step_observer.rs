@@ -4,7 +4,7 @@
 use crate::arm::ActiveArm;
 use crate::control::RunControl;
 use crate::debt::DebtSampler;
-use crate::driver::WatchOptions;
+use crate::driver::{Job, WatchOptions};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::system::Admin;
@@ -40,6 +40,8 @@ pub(crate) struct StepObserver<'a, 'b> {
     control: &'a RefCell<&'a mut RunControl<'b>>,
     options: WatchOptions,
     reads_counters: bool,
+    /// Whether the instance stands still while other arms take their turns.
+    freezes: bool,
     /// How sessions flush their statistics; `None` if the server always has them, or counters are not read.
     flush: Option<FlushProcedure>,
     /// When `admin` flushed its own statistics, if it did so before reading counters.
@@ -69,19 +71,21 @@ pub(crate) struct StepObserver<'a, 'b> {
 }
 
 impl<'a, 'b> StepObserver<'a, 'b> {
-    /// Observes an arm's instance through `admin`.
+    /// Observes an arm's instance through `admin`, and freezes it while other arms take their turns if the job says so.
     pub fn new(
         admin: Box<dyn Admin>,
         arm: &'a mut ActiveArm,
         control: &'a RefCell<&'a mut RunControl<'b>>,
         options: WatchOptions,
-        reads_counters: bool,
+        job: &Job<'_>,
     ) -> Result<Self> {
+        let reads_counters = job.reads_counters;
         let debt_admin = options.debt.then(|| arm.admin("reading the debt")).transpose()?;
         Ok(Self {
             flush: admin.flush().filter(|_| reads_counters),
             flushed_at: None,
             reads_counters,
+            freezes: job.freezes,
             admin,
             arm,
             control,
@@ -222,6 +226,19 @@ impl Observer for StepObserver<'_, '_> {
             Arc::new(move || clock.ns())
         };
         self.open.iter().flat_map(|window| &window.clocks).map(clock).collect()
+    }
+
+    fn turn_begins(&mut self) {
+        if self.freezes {
+            self.arm.instance.thaw();
+        }
+    }
+
+    fn turn_ends(&mut self) {
+        if self.freezes {
+            let frozen = self.arm.instance.freeze();
+            self.keep_error(frozen.map_err(Error::from));
+        }
     }
 
     fn slice_begins(&mut self) {

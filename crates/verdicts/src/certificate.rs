@@ -32,7 +32,7 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 pub enum WindowOrder {
     /// Arms take turns of milliseconds within each.
     InTurns,
-    /// One after the other; with protocol `isolated` they would be in turns.
+    /// One after the other; with protocol `isolated` or passes they would be in turns.
     CouldBeInTurns,
     OneAfterTheOther,
     /// Windows of directories: what is measured is how long a disk takes, not how fast a CPU is.
@@ -45,8 +45,15 @@ impl WindowOrder {
         if run.arms.iter().any(Arm::is_directory) {
             return Self::OfDirectories;
         }
-        let in_turns = run.meta.protocol == ISOLATED && run.works.iter().all(|work| work.slice_events > 0);
-        // Whether those of a sequence could be in turns is not recorded.
+        let in_turns = match run.meta.protocol == ISOLATED {
+            true => run.works.iter().all(|work| work.slice_events > 0),
+            // What a resume measures of one arm gets no verdict on its rate.
+            false => run
+                .windows
+                .iter()
+                .any(|window| run.slices(window.action.seq).is_ok_and(|all| !all.is_empty())),
+        };
+        // Whether the windows of a sequence could be in turns is not recorded.
         if in_turns { Self::InTurns } else { Self::OneAfterTheOther }
     }
 
@@ -57,7 +64,7 @@ impl WindowOrder {
                 "Arms take turns, so that others disturb all alike; verdicts still take more blocks than on a quiet host"
             }
             Self::CouldBeInTurns => {
-                "Rates of windows that follow each other can't be judged now: wait for a quiet host, or use \
+                "Rates of windows that follow each other can't be judged now: wait for a quiet host, or use passes or \
                  protocol = \"isolated\", where arms take turns, so that others disturb all alike"
             }
             Self::OneAfterTheOther => {

@@ -136,8 +136,8 @@ pub fn resume_command(run: &Run, seconds: f64) -> String {
     format!("rqps resume {} --more {minutes:.0}m", run.folder.name())
 }
 
-/// Seconds covered by at least one of the intervals.
-fn covered(mut intervals: Vec<(i64, i64)>) -> f64 {
+/// Seconds covered by at least one of the intervals, whose ends are in milliseconds.
+pub fn covered(mut intervals: Vec<(i64, i64)>) -> f64 {
     intervals.sort_unstable();
     let (mut covered, mut reached) = (0.0, i64::MIN);
     for (from_ms, to_ms) in intervals {

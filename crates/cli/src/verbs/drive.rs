@@ -123,7 +123,7 @@ fn spec(args: &DriveArgs, dbms: Dbms, test: &'static Test) -> anyhow::Result<Ste
         state: TableState { rows: args.rows, complete: false, concurrent_writes: args.clients > 1 },
         users: None,
         flush: None,
-        slice: None,
+        turn: None,
     })
 }
 

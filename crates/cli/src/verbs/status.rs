@@ -10,6 +10,7 @@ use rqps_plan::estimate::{duration_text, estimate};
 use rqps_plan::{Plan, PlanContext, Protocol, schedule};
 use rqps_report::Format;
 use rqps_store::{ActionRecord, Block, BlockStatus, Outcome, Run, RunFolder, RunSummary, now_ms};
+use rqps_verdicts::covered;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -115,7 +116,9 @@ impl Estimate {
                 ahead += seconds;
             }
         }
-        let pace = (run.scheduled().map(seconds_of).sum::<f64>() + PACE_SECONDS) / (behind + PACE_SECONDS);
+        // Arms that take turns have the same time.
+        let spent_s = covered(run.scheduled().map(|one| (one.started_at_ms, one.finished_at_ms)).collect());
+        let pace = (spent_s + PACE_SECONDS) / (behind + PACE_SECONDS);
         let next = schedule.actions.iter().find(|action| is_ahead(action.seq));
         let total = behind + ahead;
         Self {
@@ -149,10 +152,6 @@ fn plan_of(run: &Run) -> Option<Plan> {
     let path = run.folder.plan_path();
     let text = std::fs::read_to_string(&path).ok()?;
     Some(Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting(KIT.benchmarks)).ok()?.plan)
-}
-
-fn seconds_of(action: &ActionRecord) -> f64 {
-    (action.finished_at_ms - action.started_at_ms) as f64 / 1e3
 }
 
 fn action_name(action: &ActionRecord) -> &str {

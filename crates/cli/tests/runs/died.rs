@@ -69,6 +69,31 @@ fn the_other_arms_go_on_without_the_one_whose_server_died() {
 }
 
 #[test]
+fn a_server_that_dies_in_its_turn_does_not_end_the_step_of_the_others() {
+    let bench = Bench::new();
+    let plan = bench.plan("passes = 2", STEPS, &["18", "18", "18"]);
+    let mut running = bench.start(&["run", plan.to_str().unwrap()]);
+    running.expect_line(&["c ", "update-index"]);
+    let of_b = |arguments: &str| arguments.contains("/b/data") && !arguments.starts_with("postgres:");
+    wait_for("sessions of the next step", || (sessions(&bench).len() > 3).then_some(()));
+    let mut processes = bench.processes().into_iter();
+    send(processes.find(|(_, arguments)| of_b(arguments)).unwrap().0, Signal::KILL);
+    let ended = running.end().expect(3);
+    bench.expect_no_process();
+    for words in
+        ["arm b: the server died in step point-query", "given up in pass 1: pass 2 measures it again"]
+    {
+        assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
+    }
+    let run = bench.run();
+    let windows = |arm: &str| run.windows.iter().filter(|w| w.action.arm == arm).count();
+    assert_eq!((windows("a"), windows("b"), windows("c")), (6, 4, 6));
+    let of_step = run.windows.iter().filter(|w| w.action.step == "point-query").take(2);
+    let of_step: Vec<_> = of_step.map(|w| (w.action.attempt, w.result.events)).collect();
+    assert!(of_step[0].0 == 1 && of_step[0] == of_step[1], "the others went on: {of_step:?}");
+}
+
+#[test]
 fn a_run_stops_where_the_plan_says_so_or_where_base_dies() {
     // With `time` no arm waits for base's work.
     let cases = [("stop", "time"), ("next-arm", "as-base")];

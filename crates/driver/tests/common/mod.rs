@@ -46,6 +46,6 @@ pub fn spec(test: &str, tables: u32, rows: u64) -> StepSpec {
         state: TableState { rows, complete: true, concurrent_writes: true },
         users: None,
         flush: None,
-        slice: None,
+        turn: None,
     }
 }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::measure::{StepOutput, measure, measure_in_turns};
 use crate::passes::Servers;
 use rqps_builds::CpuSet;
-use rqps_driver::SliceSpec;
+use rqps_driver::Turn;
 use rqps_model::FixedWork;
 use rqps_plan::isolated::{BlockPlan, Turns, block as draw_block};
 use rqps_plan::{Plan, StepDef};
@@ -105,7 +105,7 @@ impl Blocks<'_> {
                 None => self.start_all(drawn, context, control)?,
             };
             let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
-            control.progress.action_started(drawn.number, &format!("block {}", drawn.number), &title);
+            control.progress.action_started(&[drawn.number], &format!("block {}", drawn.number), &title);
             self.measure_test((drawn, turns, began_at_ms), &mut ready, context, control)?;
             // Counting takes about as long again.
             let parts = if context.counting.counted_by.is_some() { 2.0 } else { 1.0 };
@@ -227,12 +227,13 @@ impl Blocks<'_> {
             let keeps_state = context.keeps_state && window == 1;
             let draws = draws_of(drawn.number, window);
             let job = self.job((test, work), draws, window, context);
-            let job = Job { slice: Some(slice_of(work)), ..job };
+            let job = Job { turn: Some(Turn::Events(work.slice_events)), ..job };
             let outputs = measure_in_turns(&mut arms, self.setup.driver, &job, keeps_state, control);
-            let outputs = outputs.map_err(|failed| {
-                let (at, error) = *failed;
-                arms[at].failed(&test.name, error, control)
-            })?;
+            let outputs = arms
+                .into_iter()
+                .zip(outputs)
+                .map(|(arm, output)| output.map_err(|error| arm.failed(&test.name, error, control)));
+            let outputs = outputs.collect::<Result<Vec<_>>>()?;
             control.check()?;
             for ((slot, arm), output) in slots.into_iter().zip(outputs) {
                 let begun = self.begin()?;
@@ -333,17 +334,6 @@ pub(crate) const DRAWS_PER_BLOCK: u32 = 100;
 fn fixed_work(work: &TestWork, clients: u32) -> FixedWork {
     let each = |events: u64| vec![events.div_ceil(u64::from(clients)).max(1); clients as usize];
     FixedWork { warmup: each(work.warmup_events), window: each(work.window_events) }
-}
-
-/// One guard event per this many events of a slice.
-const EVENTS_PER_GUARD: u64 = 10;
-/// Shorter slices have no guard events.
-const GUARD_EVENTS_FROM: u64 = 5;
-
-fn slice_of(work: &TestWork) -> SliceSpec {
-    let events = work.slice_events;
-    let guard_events = if events < GUARD_EVENTS_FROM { 0 } else { events.div_ceil(EVENTS_PER_GUARD) };
-    SliceSpec { events, guard_events }
 }
 
 /// Windows of equal number repeat the same operations on every arm. Each block draws others, so that no

@@ -134,7 +134,7 @@ impl Blocks<'_> {
             // Files of counts are named by PID, so each start gets an empty directory.
             let dir = self.setup.place.counts_dir()?;
             control.progress.action_started(
-                drawn.number,
+                &[drawn.number],
                 &format!("block {}", drawn.number),
                 "counting instructions",
             );

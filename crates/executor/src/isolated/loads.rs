@@ -261,7 +261,7 @@ impl Data {
         }
         let begun = blocks.begin()?;
         let (seq, step) = (begun.seq, snapshot.step());
-        control.progress.action_started(seq, &name, &step);
+        control.progress.action_started(&[seq], &name, &step);
         let mut active = ActiveArm::start(snapshot.arm, &name, (system, &spec), control)?;
         let task = Task { plan, driver: blocks.setup.driver, arm: &active };
         if !snapshot.changed {

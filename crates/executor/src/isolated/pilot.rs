@@ -68,7 +68,7 @@ impl Blocks<'_> {
                     started
                 }
             };
-            control.progress.action_started(0, &ready.name, &format!("pilot {}", test.name));
+            control.progress.action_started(&[], &ready.name, &format!("pilot {}", test.name));
             let work = self.work_of(test, &mut ready, data, control)?;
             self.writer.put_work(&work)?;
             works.insert(work.test.clone(), work);

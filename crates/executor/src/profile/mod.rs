@@ -140,7 +140,7 @@ impl Profiles<'_> {
                             self.profile_test(&mut server, test, (&sampling, job, seconds), control)
                         }
                         None => {
-                            control.progress.action_started(self.first_seq, &server.name, &step.name);
+                            control.progress.action_started(&[self.first_seq], &server.name, &step.name);
                             measure(&mut server, setup.driver, job, false, control).map(|_| ())
                         }
                     }
@@ -192,7 +192,7 @@ impl Profiles<'_> {
     ) -> Result<()> {
         let action = format!("profile {}", test.name);
         let seq = self.seq_of(&arm.name, &test.name)?;
-        control.progress.action_started(seq, &arm.name, &action);
+        control.progress.action_started(&[seq], &arm.name, &action);
         let attempt = self.writer.begin_action(seq)?;
         let started_at_ms = now_ms();
         let dir = self.setup.place.counts_dir()?;
@@ -261,7 +261,7 @@ impl Profiles<'_> {
     /// Loads an arm's data and copies them to `LOADED`. Returns how stacks of its build are unwound.
     fn load(&mut self, index: usize, control: &mut RunControl<'_>) -> Result<CallGraph> {
         let name = &self.setup.plan.arms[index].name;
-        control.progress.action_started(self.first_seq, name, "loading for profiles");
+        control.progress.action_started(&[self.first_seq], name, "loading for profiles");
         let (active, call_graph) = self.create(index, control)?;
         let (spec, system) = (self.spec(index), self.setup.ingredients[index].system);
         let task = Task { plan: &self.setup.plan, driver: self.setup.driver, arm: &active };

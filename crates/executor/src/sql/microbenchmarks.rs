@@ -133,7 +133,7 @@ fn spec(job: &Job<'_>, test: &'static Test, dialect: Dialect) -> StepSpec {
         },
         users: None,
         flush: None,
-        slice: job.slice,
+        turn: job.turn,
     }
 }
 
@@ -173,7 +173,8 @@ impl Window for TestWindow<'_> {
     fn watch_options(&self) -> WatchOptions {
         WatchOptions {
             // sysbench's clients end with their last event.
-            has_tail: self.program == Program::Rqps && !matches!(self.spec.limit, Limit::Time(_)),
+            has_tail: self.program == Program::Rqps
+                && (self.spec.turn.is_some() || !matches!(self.spec.limit, Limit::Time(_))),
             progress: (self.job.step.operations_per_event, self.spec.test.unit),
             debt: false,
         }

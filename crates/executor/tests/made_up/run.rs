@@ -162,7 +162,7 @@ thread_local! {
 struct Listener;
 
 impl Progress for Listener {
-    fn action_started(&mut self, _seq: u32, _arm: &str, _action: &str) {
+    fn action_started(&mut self, _seqs: &[u32], _arm: &str, _action: &str) {
         moment();
     }
 

@@ -1,7 +1,7 @@
 //! Disturbed windows: other programs, or other guests of the host, used some of the machine's CPU.
 
 use rqps_store::Run;
-use rqps_verdicts::Disturbance;
+use rqps_verdicts::{Disturbance, WindowOrder};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 
@@ -10,11 +10,15 @@ pub(crate) fn sentences(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<
     Disturbance::ALL.into_iter().filter_map(|kind| sentence(comparison, steps, kind)).collect()
 }
 
-/// The same of runs in passes, none for others: windows of a sequence follow each other, so that other programs disturb
-/// one arm and not the other.
+/// The same of runs in passes whose windows follow each other, so that other programs disturb one arm and not the other;
+/// none for others.
 pub(crate) fn of_passes(comparison: &Comparison<'_>) -> Vec<String> {
-    let is_sequence = |run: &Run| run.meta.protocol == "sequence" && !run.meta.is_imported();
-    match comparison.runs().into_iter().any(is_sequence) {
+    let follow = |run: &Run| {
+        run.meta.protocol == "sequence"
+            && !run.meta.is_imported()
+            && WindowOrder::of(run) == WindowOrder::OneAfterTheOther
+    };
+    match comparison.runs().into_iter().any(follow) {
         true => sentences(comparison, &comparison.steps(StepKind::Tests)),
         false => Vec::new(),
     }

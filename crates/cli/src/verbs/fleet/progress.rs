@@ -56,8 +56,8 @@ impl<'c> Recorded<'c> {
 }
 
 impl RunProgress for Recorded<'_> {
-    fn action_started(&mut self, seq: u32, arm: &str, action: &str) {
-        self.shown.action_started(seq, arm, action);
+    fn action_started(&mut self, seqs: &[u32], arm: &str, action: &str) {
+        self.shown.action_started(seqs, arm, action);
     }
 
     fn action_progress(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &str)>) {

@@ -117,7 +117,7 @@ impl Driver for VirtualUsers {
             state: TableState { rows: 1, complete: false, concurrent_writes: true },
             users: Some(users),
             flush: admin.flush().filter(|_| job.reads_counters).map(flush),
-            slice: job.slice,
+            turn: job.turn,
         };
         let before = Counted::read(admin).map_err(Error::session(&arm.name, "preparing a step"))?;
         Ok(Box::new(UsersWindow { job, spec, address, cell, before }))
@@ -198,7 +198,7 @@ impl Window for UsersWindow<'_> {
         WatchOptions {
             has_tail: !matches!(self.spec.limit, Limit::Time(_)),
             progress: (self.job.step.operations_per_event, &NEW_ORDERS),
-            debt: self.job.slice.is_none(),
+            debt: self.job.turn.is_none(),
         }
     }
 
