@@ -1,7 +1,6 @@
 //! Points of ratio charts: a ratio with its interval and verdict, and the shapes that mark it.
 
 use crate::palette::Colours;
-use crate::scale::ratio_label;
 use crate::svg::number;
 use rqps_model::Digits;
 use std::borrow::Cow;
@@ -62,8 +61,8 @@ impl Mark {
     }
 }
 
-/// Most decimals of a ratio.
-const DECIMALS_MAX: usize = 4;
+/// Most decimals of a ratio without an interval.
+const DECIMALS_ALONE: usize = 2;
 
 /// A ratio to base with its interval and verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,9 +74,15 @@ pub struct RatioPoint {
     /// Upper end of the interval; NaN if there is none.
     pub high: f64,
     pub mark: Mark,
+    /// Most decimals of the ratio, as tables have it.
+    pub decimals_max: usize,
 }
 
 impl RatioPoint {
+    /// Base relative to itself.
+    pub const BASE: Self =
+        Self { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: Mark::Same, decimals_max: DECIMALS_ALONE };
+
     pub(crate) fn has_interval(&self) -> bool {
         !self.low.is_nan() && !self.high.is_nan()
     }
@@ -93,11 +98,12 @@ impl RatioPoint {
 
     /// The ratio with the digits that its interval supports, two decimals if there is none.
     pub(crate) fn figure(&self) -> String {
-        if self.has_interval() { self.digits().text(self.ratio) } else { ratio_label(self.ratio) }
+        self.digits().text(self.ratio)
     }
 
     fn digits(&self) -> Digits {
-        Digits::of_ratio((self.low, self.high), DECIMALS_MAX)
+        let alone = self.decimals_max.min(DECIMALS_ALONE);
+        Digits::of_ratio((self.low, self.high), if self.has_interval() { self.decimals_max } else { alone })
     }
 
     /// The values that an axis must cover.
