@@ -191,3 +191,17 @@ impl Shape {
         format!("M{}z", (0..self.corners).map(corner).collect::<Vec<_>>().join("L"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_the_digits_of_tables() {
+        let alone = |ratio| RatioPoint { ratio, decimals_max: 4, ..RatioPoint::BASE }.figure();
+        assert_eq!([1.1, 1.0, 0.0087].map(alone), ["1.10", "1.00", "0.0087"]);
+        let of_rate =
+            RatioPoint { ratio: 1.1, low: 1.0999, high: 1.1001, decimals_max: 3, ..RatioPoint::BASE };
+        assert_eq!(of_rate.in_words(), "1.100 (±0.0005), same");
+    }
+}
