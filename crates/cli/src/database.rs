@@ -207,15 +207,12 @@ impl Program {
             Dialect::Mysql => String::new(),
         };
         let (variable, file) = passwords(self.dialect);
+        let end = if why.ends_with(['.', '?', '!']) { "" } else { "." };
         let password = match std::env::var_os(variable) {
             Some(_) => String::new(),
-            None => format!(". If the database asks for a password, give it by {variable} or {file}"),
+            None => format!("{end} If the database asks for a password, give it by {variable} or {file}"),
         };
-        format!(
-            "{}{version} could not take the dump: {}{password}",
-            self.path.display(),
-            why.trim_end_matches('.')
-        )
+        format!("{}{version} could not take the dump: {why}{password}", self.path.display())
     }
 }
 

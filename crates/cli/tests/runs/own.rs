@@ -138,11 +138,7 @@ fn a_dump_is_loaded() {
     assert!(planned.contains("\n1 table, 1 client") && planned.contains("dump and schema"), "{planned}");
     assert!(!planned.contains(" rows"), "nobody said how many: {planned}");
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(0);
-    assert!(
-        ended.stderr.contains("3 rows in ") && ended.stdout.contains("3 rows in 1 table"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("  3 rows in "), "{}", ended.stderr);
     let run = bench.run();
     assert!(run.windows.iter().all(|window| window.valid() && window.result.events > Some(0)));
     assert_eq!(run.loads[0].result.rows, 3, "counted, not estimated from the dump's bytes");

@@ -80,10 +80,9 @@ fn narrowed(table: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
     let widths = widths(table, None);
     let mut rank = table.columns.iter().map(|column| column.rank).max().unwrap_or(0);
     let shown = |rank: u8| table.columns.iter().map(move |column| column.rank <= rank);
-    // What all rows say alike goes above the table.
     let width_of = |rank: u8| {
-        let columns = shown(rank).enumerate().filter(|(index, shown)| *shown && !is_constant(table, *index));
-        columns.map(|(index, _)| widths[index] + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
+        let columns = widths.iter().zip(shown(rank)).filter(|(_, shown)| *shown);
+        columns.map(|(width, _)| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
     };
     let width_max = width_max.filter(|width| *width < WIDE).unwrap_or(usize::MAX);
     let all = rank;
