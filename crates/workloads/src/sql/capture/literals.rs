@@ -67,7 +67,9 @@ pub(super) struct Seen {
     pub range: Option<(i64, i64)>,
     pub decimals: u32,
     /// If all are texts, a random sample of them, with their quotes.
-    pub texts: Vec<String>,
+    sample: Vec<String>,
+    /// How often each text came, while they are few.
+    counts: BTreeMap<String, u64>,
     count: u64,
 }
 
@@ -77,14 +79,37 @@ impl Seen {
         let first = self.count == 1;
         self.range = literal.number.and_then(|number| self.range_with(number, first));
         if !literal.is_text || text.len() > TEXT_BYTES_MAX {
-            self.texts.clear();
-        } else if self.texts.len() < TEXTS_MAX && self.count == self.texts.len() as u64 + 1 {
-            self.texts.push(text.to_owned());
-        } else if !self.texts.is_empty() {
+            self.sample.clear();
+            self.counts.clear();
+            return;
+        }
+        *self.counts.entry(text.to_owned()).or_default() += 1;
+        if self.counts.len() > TEXTS_MAX {
+            self.counts.clear();
+        }
+        if self.sample.len() < TEXTS_MAX && self.count == self.sample.len() as u64 + 1 {
+            self.sample.push(text.to_owned());
+        } else if !self.sample.is_empty() {
             let at = Stream::new(&[self.count]).key(self.count) as usize - 1;
-            self.texts.get_mut(at).into_iter().for_each(|kept| text.clone_into(kept));
+            self.sample.get_mut(at).into_iter().for_each(|kept| text.clone_into(kept));
         }
     }
+
+    /// Texts to draw from, if all are texts: each as often as in proportion, or of many a sample.
+    pub fn texts(&self) -> Vec<&str> {
+        if self.counts.values().sum::<u64>() < self.count {
+            return self.sample.iter().map(String::as_str).collect();
+        }
+        let share = |count: u64| ((count * TEXTS_MAX as u64 + self.count / 2) / self.count).max(1);
+        let divisor = self.counts.values().map(|count| share(*count)).fold(0, gcd);
+        let times = |count: u64| 0..share(count) / divisor;
+        self.counts.iter().flat_map(|(text, count)| times(*count).map(move |_| text.as_str())).collect()
+    }
+}
+
+/// The greatest common divisor.
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl Seen {

@@ -190,7 +190,8 @@ fn script_of(kind: &Kind, dialect: Dialect) -> String {
     let (mut sets, mut sql, mut at) = (String::new(), String::new(), 0);
     let mut names: Vec<String> = Vec::new();
     for literal in literals.iter().take(VARIABLES_MAX) {
-        let Seen { range, decimals, texts, .. } = &kind.seen[literal.slot];
+        let seen = &kind.seen[literal.slot];
+        let (Seen { range, decimals, .. }, texts) = (seen, seen.texts());
         let vary = dialect == Dialect::Mysql && texts.iter().any(|text| *text != texts[0]);
         let (low, high) = match (range, literal.is_parameter) {
             // Postgres takes parameters for whole numbers.
@@ -328,7 +329,7 @@ mod tests {
         assert!(plan.contains("WHERE d = DATE '2026-01-01';"), "a literal of several words: {plan}");
     }
 
-    /// Drawn with as many decimals as the longest has. A text is drawn as often as it came.
+    /// Drawn with as many decimals as the longest has. A text is drawn as often as it came, also if one comes late.
     #[test]
     fn decimals_and_repeated_texts_vary() {
         let logged = |values: (&str, &str, &str)| {
@@ -338,15 +339,13 @@ mod tests {
                  SELECT a FROM t WHERE price = {price} AND tax > {tax} AND kind = '{kind}' AND f = 1.50;\n"
             )
         };
-        let log: String =
-            [("7.5", "3", "a"), ("12.34", "0.05", "a"), ("8", "0.125", "b"), ("9.1", "1e1", "a")]
-                .into_iter()
-                .map(logged)
-                .collect();
+        let rows = [("7.5", "3", "a"), ("12.34", "0.05", "a"), ("8", "0.125", "a"), ("9.1", "1e1", "a")];
+        let last = [("8", "1", "b")].into_iter().cycle().take(10);
+        let log: String = rows.into_iter().cycle().take(30).chain(last).map(logged).collect();
         let plan = plan(&log).unwrap();
         let script = "\\set price random(750, 1234)\n\\set kind random(1, 4)\n\
                       SELECT a FROM t WHERE price = (:price * 0.01) AND tax > 3 AND \
-                      kind = ELT(:kind, 'a', 'a', 'b', 'a') AND f = 1.50;\n";
+                      kind = ELT(:kind, 'a', 'a', 'a', 'b') AND f = 1.50;\n";
         assert!(plan.contains(script), "{plan}");
     }
 
