@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rqps_model::{BuildSource, BuildSpec, Dbms, Family};
+use rqps_model::{BuildSource, BuildSpec, Dbms, Family, short_hash};
 use serde::{Deserialize, Serialize};
 
 /// An installed database program.
@@ -69,9 +69,8 @@ impl Build {
         self.dbms.version_num(&self.version)
     }
 
-    /// The first 12 hex digits of the hash: enough to distinguish builds, short enough for a table.
     pub fn short_hash(&self) -> &str {
-        self.hash.get(..12).unwrap_or(&self.hash)
+        short_hash(&self.hash)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Points of ratio charts: a ratio with its interval and verdict, and the shapes that mark it.
 
 use crate::palette::Colours;
-use crate::scale::ratio_label;
 use crate::svg::number;
 use rqps_model::Digits;
 use std::borrow::Cow;
@@ -62,8 +61,8 @@ impl Mark {
     }
 }
 
-/// Most decimals of a ratio.
-const DECIMALS_MAX: usize = 4;
+/// Most decimals of a ratio without an interval.
+const DECIMALS_ALONE: usize = 2;
 
 /// A ratio to base with its interval and verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,9 +74,15 @@ pub struct RatioPoint {
     /// Upper end of the interval; NaN if there is none.
     pub high: f64,
     pub mark: Mark,
+    /// Most decimals of the ratio, as tables have it.
+    pub decimals_max: usize,
 }
 
 impl RatioPoint {
+    /// Base relative to itself.
+    pub const BASE: Self =
+        Self { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: Mark::Same, decimals_max: DECIMALS_ALONE };
+
     pub(crate) fn has_interval(&self) -> bool {
         !self.low.is_nan() && !self.high.is_nan()
     }
@@ -93,11 +98,12 @@ impl RatioPoint {
 
     /// The ratio with the digits that its interval supports, two decimals if there is none.
     pub(crate) fn figure(&self) -> String {
-        if self.has_interval() { self.digits().text(self.ratio) } else { ratio_label(self.ratio) }
+        self.digits().text(self.ratio)
     }
 
     fn digits(&self) -> Digits {
-        Digits::of_ratio((self.low, self.high), DECIMALS_MAX)
+        let alone = self.decimals_max.min(DECIMALS_ALONE);
+        Digits::of_ratio((self.low, self.high), if self.has_interval() { self.decimals_max } else { alone })
     }
 
     /// The values that an axis must cover.
@@ -183,5 +189,19 @@ impl Shape {
             format!("{},{}", number(x + distance * angle.sin()), number(y - distance * angle.cos()))
         };
         format!("M{}z", (0..self.corners).map(corner).collect::<Vec<_>>().join("L"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_the_digits_of_tables() {
+        let alone = |ratio| RatioPoint { ratio, decimals_max: 4, ..RatioPoint::BASE }.figure();
+        assert_eq!([1.1, 1.0, 0.0087].map(alone), ["1.10", "1.00", "0.0087"]);
+        let of_rate =
+            RatioPoint { ratio: 1.1, low: 1.0999, high: 1.1001, decimals_max: 3, ..RatioPoint::BASE };
+        assert_eq!(of_rate.in_words(), "1.100 (±0.0005), same");
     }
 }

@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn an_interval_that_goes_on_beyond_the_axis_ends_in_an_arrowhead() {
         let chart = |low: f64| {
-            let point = RatioPoint { ratio: 1.0, low, high: 1.1, mark: Mark::Unknown };
+            let point = RatioPoint { ratio: 1.0, low, high: 1.1, mark: Mark::Unknown, decimals_max: 4 };
             let row = RatioRow { label: "scan".to_owned(), points: vec![Some(point)], ..RatioRow::default() };
             let groups = vec![OverviewGroup { title: String::new(), rows: vec![row] }];
             let arms = vec!["new".to_owned()];

@@ -122,7 +122,13 @@ fn mark() -> impl Strategy<Value = Mark> {
 
 fn point() -> impl Strategy<Value = Option<RatioPoint>> {
     let point = (figure(), figure(), figure(), mark());
-    proptest::option::of(point.prop_map(|(ratio, low, high, mark)| RatioPoint { ratio, low, high, mark }))
+    proptest::option::of(point.prop_map(|(ratio, low, high, mark)| RatioPoint {
+        ratio,
+        low,
+        high,
+        mark,
+        decimals_max: 4,
+    }))
 }
 
 fn points() -> impl Strategy<Value = Vec<Vec<Option<RatioPoint>>>> {

@@ -9,7 +9,9 @@ fn lines(svg: &str) -> String {
 
 #[test]
 fn ratios_of_two_tests() {
-    let point = |ratio: f64, low: f64, high: f64, mark| vec![Some(RatioPoint { ratio, low, high, mark })];
+    let point = |ratio: f64, low: f64, high: f64, mark| {
+        vec![Some(RatioPoint { ratio, low, high, mark, decimals_max: 4 })]
+    };
     let chart = RatioChart {
         id: "point".to_owned(),
         title: "Point queries".to_owned(),

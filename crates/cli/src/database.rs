@@ -119,18 +119,25 @@ struct Program {
     version: String,
 }
 
+/// The environment variable and the file by which programs of a DBMS get passwords.
+fn passwords(dialect: Dialect) -> (&'static str, &'static str) {
+    match dialect {
+        Dialect::Postgres => ("PGPASSWORD", "~/.pgpass"),
+        Dialect::Mysql => ("MYSQL_PWD", "[client] in ~/.my.cnf"),
+    }
+}
+
 impl Program {
     fn of(address: &str) -> Result<Self, String> {
         let dialect = dialect_of_address(address).ok_or("this is not the address of a database")?;
-        let (names, variable, file): (&[&str], _, _) = match dialect {
-            Dialect::Postgres => (&["pg_dump"], "PGPASSWORD", "~/.pgpass"),
+        let names: &[&str] = match dialect {
+            Dialect::Postgres => &["pg_dump"],
             // Each takes dumps of the other's servers too, but MariaDB's does not know all of MySQL's ways to log in.
-            Dialect::Mysql if address.starts_with("mariadb:") => {
-                (&["mariadb-dump", "mysqldump"], "MYSQL_PWD", "~/.my.cnf")
-            }
-            Dialect::Mysql => (&["mysqldump", "mariadb-dump"], "MYSQL_PWD", "~/.my.cnf"),
+            Dialect::Mysql if address.starts_with("mariadb:") => &["mariadb-dump", "mysqldump"],
+            Dialect::Mysql => &["mysqldump", "mariadb-dump"],
         };
         if has_password(address) {
+            let (variable, file) = passwords(dialect);
             return Err(format!(
                 "it has a password, which a run would keep: remove it from the address and give it by {variable} or {file}"
             ));
@@ -199,7 +206,13 @@ impl Program {
             }
             Dialect::Mysql => String::new(),
         };
-        format!("{}{version} could not take the dump: {why}", self.path.display())
+        let (variable, file) = passwords(self.dialect);
+        let end = if why.ends_with(['.', '?', '!']) { "" } else { "." };
+        let password = match std::env::var_os(variable) {
+            Some(_) => String::new(),
+            None => format!("{end} If the database asks for a password, give it by {variable} or {file}"),
+        };
+        format!("{}{version} could not take the dump: {why}{password}", self.path.display())
     }
 }
 
@@ -279,6 +292,15 @@ mod tests {
             assert!(why.contains("has a password") && !why.contains("secret"), "{why}");
         }
         assert!(!has_password("postgresql://me@db:5432/shop?sslmode=require"));
+        let program = Program { dialect: Dialect::Mysql, path: "mysqldump".into(), version: String::new() };
+        let failed = program.failed("Access denied.");
+        assert!(
+            failed.ends_with(
+                "Access denied. If the database asks for a password, give it by MYSQL_PWD or \
+            [client] in ~/.my.cnf"
+            ),
+            "{failed}"
+        );
     }
 
     #[test]

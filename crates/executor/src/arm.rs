@@ -5,6 +5,7 @@ use crate::error::{Death, Error, Result, mentions_full_disk};
 use crate::system::{ADMIN_NAME, Admin, Instance, System};
 use rqps_builds::Build;
 use rqps_model::{LeftOut, START_WARNING, ServerSetting, Setting};
+use rqps_plan::Plan;
 use rqps_probe::{PerfCounters, ServerTarget};
 use rqps_servers::{Applied, Config, ServerSpec};
 use rustix::fs::statvfs;
@@ -238,6 +239,12 @@ pub(crate) fn not_started(arm: &str, data_dir: &Path) -> impl FnOnce(rqps_server
             words,
         }
     }
+}
+
+/// The arms' entries in the run folder before their first start.
+pub(crate) fn recorded(plan: &Plan, ingredients: &[Ingredients]) -> Vec<rqps_store::Arm> {
+    let arms = plan.arms.iter().zip(ingredients);
+    arms.map(|(arm, ingredients)| record(arm, arm.name == plan.base, ingredients, None, None)).collect()
 }
 
 /// The arm's entry in the run folder.

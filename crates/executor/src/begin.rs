@@ -1,7 +1,7 @@
 //! Begins a run, resumes one, and opens one for CPU profiles.
 
 use crate::anew::lacks_results;
-use crate::arm::{Ingredients, record};
+use crate::arm::{Ingredients, recorded};
 use crate::describe::{DRIVER, meta, steps};
 use crate::error::{Error, Result};
 use crate::inputs;
@@ -112,12 +112,7 @@ pub fn begin(
     let mut writer = RunFolder::open_for_writing(folder.path()).map_err(before_begin)?;
     let toml =
         plan.to_toml().map_err(|e| Error::Plan { path: folder.plan_path(), problem: e.to_string() })?;
-    let arms: Vec<_> = plan
-        .arms
-        .iter()
-        .zip(&ingredients)
-        .map(|(arm, ingredients)| record(arm, arm.name == plan.base, ingredients, None, None))
-        .collect();
+    let arms = recorded(&plan, &ingredients);
     let meta = meta(&plan, &ingredients, driver_text, program_version);
     pin_configs(&plan, &ingredients, &folder)?;
     let configs = plan.arms.iter().zip(&ingredients);

@@ -1,6 +1,6 @@
 //! Walks the schedule: one action after the other, each journaled before the next begins.
 
-use crate::arm::{ActiveArm, not_started, record};
+use crate::arm::{ActiveArm, not_started, record, recorded};
 use crate::base::{self, BaseSteps};
 use crate::control::{RunControl, with_watchdog};
 use crate::driver::Driver;
@@ -129,6 +129,11 @@ impl Execution {
 
     pub(crate) fn writer(&mut self) -> &mut RunWriter {
         &mut self.writer
+    }
+
+    /// The arms as they are before their first start.
+    pub fn arms(&self) -> Vec<rqps_store::Arm> {
+        recorded(&self.setup.plan, &self.setup.ingredients)
     }
 
     /// Path of the run folder.

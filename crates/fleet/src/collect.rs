@@ -21,6 +21,7 @@ use crate::spec::Task;
 pub use doubts::Doubts;
 pub use facts::{Split, splits};
 use figures::Figures;
+pub use figures::MeasuredArm;
 pub(crate) use figures::keep;
 
 /// Blocks of a task on a host have numbers of their own.
@@ -33,7 +34,7 @@ const READERS_MIN: usize = 8;
 #[derive(Debug)]
 pub struct Collected {
     /// As the plan lists them.
-    pub arms: Vec<String>,
+    pub arms: Vec<MeasuredArm>,
     /// The arm that all others are compared with.
     pub base: String,
     pub hosts: Vec<HostResult>,
@@ -80,6 +81,7 @@ pub fn collect(fleet: &Fleet) -> Result<Collected> {
     let rules = figures::rules(&fleet.task_folder(tasks[0]).join(&begun.run))?;
     let (base, control) = (first.base.clone(), first.control.clone());
     let index = |name: &str| order.iter().position(|arm| arm == name);
+    let mut arms: Vec<MeasuredArm> = order.iter().map(|arm| unmeasured(fleet, arm)).collect();
     let mut hosts: BTreeMap<String, (HostResult, Experiment)> = BTreeMap::new();
     for (number, (begun, one)) in read.into_iter().enumerate() {
         let (host, experiment) = hosts.entry(begun.host.clone()).or_insert_with(|| {
@@ -99,9 +101,12 @@ pub fn collect(fleet: &Fleet) -> Result<Collected> {
         for (key, value) in &one.facts {
             host.facts.entry(key.clone()).or_insert_with(|| value.clone());
         }
-        let arms: Vec<Option<usize>> = one.arms.iter().map(|(name, _)| index(name)).collect();
+        let of_run: Vec<Option<usize>> = one.arms.iter().map(|arm| index(&arm.name)).collect();
         for test in one.experiment.tests {
-            add(experiment, test, &arms, number as u32 * BLOCKS_MAX);
+            add(experiment, test, &of_run, number as u32 * BLOCKS_MAX);
+        }
+        for (arm, place) in one.arms.into_iter().zip(of_run) {
+            place.into_iter().for_each(|place| arms[place] = arm.clone());
         }
     }
     let (mut results, experiments): (Vec<HostResult>, Vec<Experiment>) = hosts.into_values().unzip();
@@ -109,7 +114,13 @@ pub fn collect(fleet: &Fleet) -> Result<Collected> {
     for (result, host) in results.iter_mut().zip(&judged.each) {
         result.is_left_out = host.fails_check(rules.alpha);
     }
-    Ok(Collected { arms: order.clone(), base, hosts: results, judged, tasks_done: tasks.len() })
+    Ok(Collected { arms, base, hosts: results, judged, tasks_done: tasks.len() })
+}
+
+/// What is known of an arm that no host has measured.
+fn unmeasured(fleet: &Fleet, name: &str) -> MeasuredArm {
+    let hash = fleet.spec.builds.get(name).cloned().unwrap_or_default();
+    MeasuredArm { name: name.to_owned(), build: String::new(), hash, config: String::new() }
 }
 
 /// Reads the results of tasks, in their order.
@@ -137,9 +148,9 @@ fn read(fleet: &Fleet, task: &Task) -> Result<(Begun, Figures)> {
     let begun = fleet.result(task)?;
     let run = fleet.task_folder(task).join(&begun.run);
     let figures = figures::read(fleet, task, &run)?;
-    for (arm, found) in &figures.arms {
-        if let Some(expected) = fleet.spec.builds.get(arm).filter(|hash| *hash != found) {
-            let (arm, found, expected) = (arm.clone(), found.clone(), expected.clone());
+    for MeasuredArm { name, hash: found, .. } in &figures.arms {
+        if let Some(expected) = fleet.spec.builds.get(name).filter(|hash| *hash != found) {
+            let (arm, found, expected) = (name.clone(), found.clone(), expected.clone());
             return Err(Error::OtherBuild { run, arm, found, expected });
         }
     }

@@ -25,7 +25,7 @@ mod spec;
 
 pub use ask::Reached;
 pub use claim::{Begun, Claim, Claimed, Heard};
-pub use collect::{Collected, Doubts, HostResult, Split, collect};
+pub use collect::{Collected, Doubts, HostResult, MeasuredArm, Split, collect};
 pub use cut::{Piece, cut, pieces_for};
 pub use decide::{FAILURES_MAX, History, State, Traces, decide, is_superfluous};
 pub use error::{Error, Result};

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rqps_model::short_hash;
+
 use crate::spec::{SSH, Spec, Task};
 
 /// The program's copy in the fleet's folder.
@@ -62,7 +64,7 @@ fn shared(spec: &Spec, folder: &Path, task: &Task) -> String {
 /// Starts a copy of the program, which is fetched unless it is there.
 fn fetched(spec: &Spec, folder: &Path, task: &Task, host: &str) -> String {
     let (folder, sum) = (folder.display(), &spec.program_sha256);
-    let short = sum.get(..12).unwrap_or(sum);
+    let short = short_hash(sum);
     format!(
         "umask 022\n\
          fleets=\"${{RQPS_WORK:-/var/tmp/rqps-$(id -u)}}/fleets\"\n\

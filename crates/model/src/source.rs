@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::text::file_name_safe;
+use crate::text::{file_name_safe, short_hash};
 
 /// The flavour if none is given.
 pub const DEFAULT_FLAVOUR: &str = "o2nofp";
@@ -74,7 +74,7 @@ impl SourceSpec {
         // A full commit id would make table columns too wide.
         let is_commit = |text: &str| text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let reference =
-            self.reference.as_deref().map(|text| if is_commit(text) { &text[..12] } else { text });
+            self.reference.as_deref().map(|text| if is_commit(text) { short_hash(text) } else { text });
         let parts = [Some(place), reference, Some(flavour.trim_end_matches(".toml"))];
         file_name_safe(&parts.into_iter().flatten().collect::<Vec<_>>().join("-"))
     }

@@ -70,6 +70,11 @@ pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>)
     nearest(written, known).map(|name| format!("Did you mean `{name}`?"))
 }
 
+/// The first 12 digits of a hash in hex: enough to distinguish builds, short enough for a table.
+pub fn short_hash(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
 /// A number with a separator between thousands: `1,000,000`.
 pub fn grouped(number: u64, separator: char) -> String {
     let digits = number.to_string();

@@ -175,7 +175,7 @@ fn read_plan(
             dbms.push(arm.build.dbms);
         }
     }
-    let BenchmarkParts { workload, tests, work } = match top.table("workload", "[workload]") {
+    let parts = match top.table("workload", "[workload]") {
         Some(section) => {
             let benchmarks = context.benchmarks;
             let reading = Reading {
@@ -194,35 +194,41 @@ fn read_plan(
                 },
                 benchmarks,
             };
-            read_benchmark(&reading)?
+            read_benchmark(&reading)
         }
         None if top.node("workload").is_none() => {
             let remedy = "Add [workload] with at least `rows`, the rows per table.";
             problems.missing(&(0..0), "[workload]", "missing", remedy);
-            return None;
+            None
         }
-        None => return None,
+        None => None,
     };
-    let base = arms::read_base(top, problems, &arms)?;
+    let base = arms::read_base(top, problems, &arms);
+    let name = read_name(top, problems, file);
+    let seed = top.integer("seed", limits::SEED).map_or(1, |found| found.value);
+    let on_server_death = top
+        .choice("on_server_death", &OnServerDeath::ALL.map(|death| (death.key(), death)))
+        .unwrap_or(OnServerDeath::NextArm);
+    let certificate = top.boolean("certificate").is_none_or(|found| found.value);
+    let (verdict, profile) = (protocol::read_verdict(top), profile::read(top));
+    let (BenchmarkParts { workload, tests, work }, base) = parts.zip(base)?;
     if protocol.control {
         arms::add_control(&mut arms, &base);
     }
     let mut plan = Plan {
-        name: read_name(top, problems, file),
+        name,
         protocol: protocol.protocol,
         passes: protocol.passes,
         budget: protocol.budget,
         base,
-        seed: top.integer("seed", limits::SEED).map_or(1, |found| found.value),
-        on_server_death: top
-            .choice("on_server_death", &OnServerDeath::ALL.map(|death| (death.key(), death)))
-            .unwrap_or(OnServerDeath::NextArm),
-        certificate: top.boolean("certificate").is_none_or(|found| found.value),
+        seed,
+        on_server_death,
+        certificate,
         workload,
         work,
         isolated: protocol.isolated,
-        verdict: protocol::read_verdict(top),
-        profile: profile::read(top),
+        verdict,
+        profile,
         tests,
         arms,
     };

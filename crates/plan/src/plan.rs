@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rqps_model::{Dbms, Warmup};
+use rqps_model::{Dbms, Warmup, counted};
 use serde::{Serialize, Serializer};
 use toml::Table;
 
@@ -117,12 +117,13 @@ pub trait Workplan: Any + fmt::Debug + Send + Sync {
     /// The name of table `number`, from 1.
     fn table_name(&self, number: u32) -> String;
 
-    /// Whether each table has [`Workplan::rows_per_table`] rows; if not, that is a mean that no table need have.
-    fn has_equal_tables(&self) -> bool {
-        true
+    /// The tables and their rows, for `plan show`.
+    fn data(&self) -> String {
+        let tables = counted(self.tables(), "table");
+        format!("{tables} of {}", counted(self.rows_per_table(), "row"))
     }
 
-    /// Rows of each table after the load.
+    /// Rows of each table after the load; where they differ, a mean.
     fn rows_per_table(&self) -> u64;
 
     /// Bytes that a row takes on disk with its index entries, about.

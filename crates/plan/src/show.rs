@@ -95,7 +95,6 @@ fn data_header(plan: &Plan) -> String {
     let mut out = String::new();
     let _ =
         writeln!(out, "plan {}: {} {protocol}, seed {}", plan.name, plan.work.benchmark().title(), plan.seed);
-    let tables = counted(plan.work.tables(), "table");
     let clients = match plan.protocol {
         Protocol::Sequence => counted(workload.clients, "client"),
         Protocol::Isolated => numbers_of(workload.steps.iter().map(|test| plan.clients_of(test)), "client"),
@@ -115,13 +114,8 @@ fn data_header(plan: &Plan) -> String {
     };
     // A directory has neither tables nor connections.
     if plan.work.tables() > 0 {
-        let rows = |count: u64| counted(count, "row");
-        let data = match plan.work.has_equal_tables() {
-            true => format!("{tables} of {}", rows(plan.work.rows_per_table())),
-            false => format!("about {} in {tables}", rows(plan.work.rows_total())),
-        };
         // The benchmark's own line tells the keys of an engine.
-        let data = if is_engine { String::new() } else { format!("{data}, ") };
+        let data = if is_engine { String::new() } else { format!("{}, ", plan.work.data()) };
         let _ = writeln!(out, "{data}{clients} {transport}{by}");
     }
     let tests = match plan.profile.after {

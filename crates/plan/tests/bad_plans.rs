@@ -190,4 +190,21 @@ fn a_mistake_in_a_script_of_a_file_names_the_file_and_its_line() {
     let found =
         Plan::parse(text, "bad.toml", &PlanContext { read_text, ..context() }).unwrap_err().to_string();
     assert!(found.contains("pay.sql: line 2: there is no function `hash`"), "{found}");
+
+    // All mistakes of all scripts, and of the rest of a plan whose base is missing.
+    let read_text = &|_: &std::path::Path| Ok("SELECT :a;\n\\sleep 1\nSELECT :b;\n".to_owned());
+    let text =
+        text.replace("pay = ", "seek = \"seek.sql\"\npay = ").replace("[workload]", "seed = -1\n[workload]");
+    let found = Plan::parse(
+        &text.replace("name = \"a\"", "name = \"b\"").replace("seed", "base = \"a\"\nseed"),
+        "bad.toml",
+        &PlanContext { read_text, ..context() },
+    );
+    let found = found.unwrap_err().to_string();
+    for file in ["seek.sql", "pay.sql"] {
+        for mistake in ["line 1: no variable `a`", "line 2: `\\sleep` is not", "line 3: no variable `b`"] {
+            assert!(found.contains(&format!("{file}: {mistake}")), "{found}");
+        }
+    }
+    assert!(found.contains("bad.toml:2:8: seed") && found.contains("8 mistakes in bad.toml"), "{found}");
 }

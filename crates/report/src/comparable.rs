@@ -79,17 +79,18 @@ fn clients(clients: u32) -> String {
 fn parameters(run: &Run) -> BTreeMap<String, String> {
     let meta = &run.meta;
     let base = run.arms.iter().find(|arm| arm.role == Role::Base);
+    let (rows, tables) = run.rows_and_tables();
     let fixed = [
         ("DBMS of the base", base.map_or_else(|| "unknown".to_owned(), |arm| arm.dbms.clone())),
         ("workload", meta.workload.clone()),
         ("workload revision", meta.workload_revision.clone()),
         ("protocol", meta.protocol.clone()),
         ("seed", meta.seed.to_string()),
-        ("tables", meta.tables.to_string()),
+        ("tables", tables.to_string()),
         ("clients", clients(meta.clients)),
     ];
     // The method has the size in the benchmark's words.
-    let rows = meta.size().is_none().then(|| ("rows per table", meta.rows_per_table.to_string()));
+    let rows = meta.size().is_none().then(|| ("rows", rows.to_string()));
     // The method names another one alone.
     let driver = (!meta.is_imported()).then(|| ("driver".to_owned(), "rqps".to_owned()));
     // Figures of the host are beside some results and not beside others.
@@ -120,10 +121,11 @@ fn once_if_alike(values: &str) -> String {
 pub(crate) fn workload_settings(run: &Run, step: &str) -> BTreeMap<String, String> {
     let meta = &run.meta;
     let of_step = run.steps.iter().find(|one| one.name == step).map_or(0, |one| one.clients);
+    let (rows, tables) = run.rows_and_tables();
     let numbers = [
         ("clients", if of_step > 0 { of_step } else { meta.clients }.to_string()),
-        ("tables", meta.tables.to_string()),
-        ("rows per table", meta.rows_per_table.to_string()),
+        ("tables", tables.to_string()),
+        ("rows", rows.to_string()),
     ];
     let known = numbers.into_iter().filter(|(_, value)| value != "0");
     let unit = Some(run).filter(|_| meta.is_imported()).and_then(|run| unit_of(run, step));

@@ -181,15 +181,20 @@ impl Table {
         if shown.iter().all(|shown| *shown) {
             return Cow::Borrowed(self);
         }
+        Cow::Owned(self.with_columns(&shown))
+    }
+
+    /// With some of the columns.
+    pub fn with_columns(&self, shown: &[bool]) -> Self {
         let mut table = self.clone();
-        table.labels = shown[labels..].iter().filter(|shown| **shown).count();
+        table.labels = shown[self.columns.len() - self.labels..].iter().filter(|shown| **shown).count();
         let mut is_shown = shown.iter();
         table.columns.retain(|_| is_shown.next() == Some(&true));
         for row in &mut table.rows {
             let mut is_shown = shown.iter();
             row.cells.retain(|_| is_shown.next() == Some(&true));
         }
-        Cow::Owned(table)
+        table
     }
 
     /// An empty table whose last `labels` columns name the row.
@@ -263,11 +268,20 @@ pub(crate) struct Column {
     pub align: Align,
     /// Whether the heading of the row's group has it for readers; only CSV and JSON have the column.
     pub in_group: bool,
+    /// On a narrow terminal the columns with the highest number are left out first; those with 0 never are.
+    pub rank: u8,
 }
 
 impl Column {
     pub fn number(name: impl Into<String>, key: impl Into<String>) -> Self {
-        Self { name: name.into(), key: key.into(), stands_for: None, align: Align::Right, in_group: false }
+        Self {
+            name: name.into(),
+            key: key.into(),
+            stands_for: None,
+            align: Align::Right,
+            in_group: false,
+            rank: 0,
+        }
     }
 
     /// A column of figures named `col-1`, `col-2`… in text and Markdown; `index` counts from 0.
@@ -283,6 +297,11 @@ impl Column {
     /// A column that readers have in the headings of groups.
     pub fn in_group(self) -> Self {
         Self { in_group: true, ..self }
+    }
+
+    /// A column that a narrow terminal may leave out.
+    pub fn optional(self, rank: u8) -> Self {
+        Self { rank, ..self }
     }
 
     /// A column of words with another name in CSV and JSON.

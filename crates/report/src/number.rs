@@ -1,5 +1,9 @@
 //! Number formats, and the simple statistics of tables.
 
+use rqps_model::Digits;
+
+use crate::document::DECIMALS_ALONE;
+
 /// Red at or below, green at or above; compared after rounding to two decimals.
 const RED_POINTS: i64 = 95;
 const GREEN_POINTS: i64 = 105;
@@ -52,6 +56,11 @@ pub fn significant(value: f64, digits: usize) -> String {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
     }
+}
+
+/// A ratio without an interval, in tables and figures alike.
+pub(crate) fn ratio_alone(ratio: f64) -> String {
+    Digits::of_ratio((f64::NAN, f64::NAN), DECIMALS_ALONE).text(ratio)
 }
 
 /// `value / base`; None if one is missing or the result is not finite.

@@ -55,6 +55,16 @@ pub(crate) fn percent(share: f64) -> String {
     if percent.abs() < 0.995 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
 
+/// The smallest change that could have been detected.
+pub(crate) fn detectable(share: f64) -> String {
+    match share {
+        0.0 => "any".to_owned(),
+        beyond if beyond > 1.0 => "over 100 %".to_owned(),
+        whole if whole > 0.999 => "over 99.9 %".to_owned(),
+        share => percent(share),
+    }
+}
+
 /// A level of confidence: `99 %`, `99.92 %`.
 pub(crate) fn level(share: f64) -> String {
     format!("{:.2} %", share * 100.0).replace(".00 %", " %")

@@ -75,6 +75,13 @@ impl Run {
         self.arms.first().map_or(Dbms::Postgres.terms(), Arm::terms)
     }
 
+    /// Rows of all tables together and the number of tables: those that were loaded, or else those of the plan.
+    pub fn rows_and_tables(&self) -> (u64, u32) {
+        let planned = (self.meta.rows_per_table * u64::from(self.meta.tables), self.meta.tables);
+        let loaded = self.loads.iter().find(|load| load.valid() && load.result.rows > 0);
+        loaded.map_or(planned, |load| (load.result.rows, load.result.tables))
+    }
+
     /// Its state now: without a live rqps a run is not running, whatever its database says.
     pub fn state(&self) -> Status {
         self.folder.state(self.status.status)

@@ -20,10 +20,11 @@ pub fn run(context: &Context) -> anyhow::Result<ExitCode> {
 pub fn list(context: &Context, builds: &[Build]) -> anyhow::Result<()> {
     let mut listing = Listing::new(vec![
         Column::text("build"),
-        Column::text("hash").optional(3),
+        // The path ends with it.
+        Column::text("hash").optional(1),
         Column::number("size"),
-        Column::text("family").optional(2),
-        Column::text("from").optional(1),
+        Column::elastic("family").optional(3),
+        Column::elastic("from").optional(2),
         Column::elastic("path"),
     ]);
     for build in builds {

@@ -4,9 +4,10 @@ use crate::args::GateArgs;
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
+use rqps_model::short_hash;
 use rqps_plan::Plan;
 use rqps_report::{Detector, Format, Gate, GateRules, Outcome};
-use rqps_store::{Run, RunFolder, Status};
+use rqps_store::{Arm, Run, RunFolder, Status};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
             let plan = plan(base, head, args)?;
             super::run::expect_time_for_verdicts(&plan)?;
             let execution = super::run::begin(context, plan)?;
-            say_if_same(&RunFolder::open(&execution.folder())?);
+            say_if_same(&execution.arms());
             let (folder, mut is_judged) = (execution.folder(), false);
             let ended = super::run::execute_then(context, execution, |folder| {
                 is_judged = true;
@@ -59,11 +60,11 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// As of a commit that changes no code: the gate passes, and costs nothing but time.
-fn say_if_same(run: &Run) {
-    if let [base, .., head] = &run.arms[..]
+fn say_if_same(arms: &[Arm]) {
+    if let [base, .., head] = arms
         && head.is_same_as(base)
     {
-        let short = head.build_hash.get(..12).unwrap_or_default();
+        let short = short_hash(&head.build_hash);
         out::message(&format!(
             "note: base and head have the same program files ({short}): nothing can differ"
         ));

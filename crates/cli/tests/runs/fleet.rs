@@ -412,6 +412,10 @@ fn the_same_tasks_run_here_without_slurm() {
     assert_eq!(fs::read_dir(bench.work()).unwrap().count(), 0, "data directories are left");
     bench.call(&["fleet", "collect", "fleet-t-1", "--html"]).expect(0);
     let page = fs::read_to_string(bench.results().join("fleet-t-1/report.html")).unwrap();
+    let build = format!("postgres-{}", exact_version("17"));
+    let arm = |words: &str| ended.stdout.lines().any(|line| line.starts_with(words) && line.contains(&build));
+    assert!(arm("a ") && arm("b "), "builds and configs of the arms: {}", ended.stdout);
+    assert!(ended.stdout.contains("slow") && page.contains(&build) && page.contains("id=\"arms\""));
     assert!(page.contains("t on 1 host") && page.contains("ended before the third block"));
 
     let text = fs::read_to_string(&plan).unwrap();

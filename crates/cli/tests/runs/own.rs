@@ -134,7 +134,11 @@ fn a_dump_is_loaded() {
          [[arm]]\nname = \"a\"\nbuild = \"postgres-{}\"\nconfig = \"./small.conf\"\n",
         exact_version("12")
     ));
-    bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    let planned = bench.call(&["plan", "show", plan.to_str().unwrap()]).expect(0).stdout;
+    assert!(planned.contains("\n1 table, 1 client") && planned.contains("dump and schema"), "{planned}");
+    assert!(!planned.contains(" rows"), "nobody said how many: {planned}");
+    let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(0);
+    assert!(ended.stderr.contains("  3 rows in "), "{}", ended.stderr);
     let run = bench.run();
     assert!(run.windows.iter().all(|window| window.valid() && window.result.events > Some(0)));
     assert_eq!(run.loads[0].result.rows, 3, "counted, not estimated from the dump's bytes");

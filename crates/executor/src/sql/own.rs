@@ -8,7 +8,7 @@ use crate::driver::{Driver, Job, Loaded, Window, work_of};
 use crate::error::{Error, Result};
 use crate::system::Admin;
 use rqps_driver::Observer;
-use rqps_model::FixedWork;
+use rqps_model::{FixedWork, counted};
 use rqps_plan::{Benchmark, Driver as Program, Plan, StepDef};
 use rqps_store::Load;
 use rqps_workloads::Dialect;
@@ -85,9 +85,9 @@ fn load_dump((dump, dialect): (&Dump, Dialect), arm: &ActiveArm, control: &mut R
     }
 }
 
-/// The rows of all tables that the load created. A table that it dropped or that nobody can read has none, and rows of
-/// a partition are not counted with its parent's.
-fn count_rows(plan: &Plan, dialect: Dialect, admin: &mut dyn Admin) -> u64 {
+/// The tables that the load created, but for those that it dropped or that nobody can read, and the rows of all
+/// together. Rows of a partition are not counted with its parent's.
+fn count_rows(plan: &Plan, dialect: Dialect, admin: &mut dyn Admin) -> (u32, u64) {
     let only = match dialect {
         Dialect::Postgres => "ONLY ",
         Dialect::Mysql => "",
@@ -96,7 +96,8 @@ fn count_rows(plan: &Plan, dialect: Dialect, admin: &mut dyn Admin) -> u64 {
         let counted = admin.query(&format!("SELECT count(*) FROM {only}{}", plan.work.table_name(number)));
         counted.ok()?.value()?.parse().ok()
     };
-    (1..=plan.work.tables()).filter_map(&mut count).sum()
+    let known = (1..=plan.work.tables()).filter_map(&mut count);
+    known.fold((0, 0), |(tables, rows), of_table| (tables + 1, rows + of_table))
 }
 
 /// Of a window without events.
@@ -152,9 +153,10 @@ impl Driver for OwnClients {
         }
         let load_us = start.elapsed().as_micros() as u64;
         self.prepare_all(plan, arm, &mut *admin, control)?;
-        let rows = count_rows(plan, SqlAddress::of(arm, self)?.adapter.dialect(), &mut *admin);
-        let load = Load { tables: plan.work.tables(), rows, load_us, index_us: 0 };
-        Ok(Loaded { load, summary: format!("own SQL in {:.1} s", start.elapsed().as_secs_f64()) })
+        let (tables, rows) = count_rows(plan, SqlAddress::of(arm, self)?.adapter.dialect(), &mut *admin);
+        let load = Load { tables, rows, load_us, index_us: 0 };
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Loaded { load, summary: format!("{} in {seconds:.1} s", counted(rows, "row")) })
     }
 
     fn prepare<'a>(

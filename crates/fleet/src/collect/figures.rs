@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use rqps_stats::{Experiment, Rules};
-use rqps_store::{Role, Run, RunFolder};
+use rqps_store::{Arm, Role, Run, RunFolder};
 use rqps_verdicts::{experiment, has_blocks, rules_of};
 use serde::{Deserialize, Serialize};
 
@@ -19,18 +19,41 @@ use crate::folder::Fleet;
 use crate::spec::Task;
 
 /// Increment when something else is taken from runs.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What a comparison needs of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Figures {
     pub facts: BTreeMap<String, String>,
     pub doubts: Doubts,
-    /// Names of its arms, by index of the experiment's, each with the hash of its build.
-    pub arms: Vec<(String, String)>,
+    /// By index of the experiment's.
+    pub arms: Vec<MeasuredArm>,
     pub base: String,
     pub control: Option<String>,
     pub experiment: Experiment,
+}
+
+/// An arm as it was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredArm {
+    pub name: String,
+    /// `postgres-18.1`; empty before it was measured on a host.
+    pub build: String,
+    /// That of the build's program files.
+    pub hash: String,
+    /// The config's name.
+    pub config: String,
+}
+
+impl MeasuredArm {
+    fn of(arm: &Arm) -> Self {
+        Self {
+            name: arm.name.clone(),
+            build: format!("{}-{}", arm.dbms, arm.build_version),
+            hash: arm.build_hash.clone(),
+            config: arm.config_name.clone(),
+        }
+    }
 }
 
 /// Figures, and the state of the database that they are from.
@@ -104,7 +127,7 @@ fn of(task: &str, path: &Path) -> Result<Figures> {
     Ok(Figures {
         facts: facts::of(&run),
         doubts: Doubts::of(task, &run, &rules),
-        arms: run.arms.iter().map(|arm| (arm.name.clone(), arm.build_hash.clone())).collect(),
+        arms: run.arms.iter().map(MeasuredArm::of).collect(),
         base: run.arms.get(experiment.base).map(|arm| arm.name.clone()).unwrap_or_default(),
         control: control_of(&run),
         experiment,

@@ -73,6 +73,11 @@ pub struct Gate {
 }
 
 impl Gate {
+    fn new(outcome: Outcome, summary: Document, junit: String, json: String) -> Result<Self> {
+        let markdown = render(&summary, Format::Markdown, Screen::default())?;
+        Ok(Self { outcome, markdown, summary, junit, json })
+    }
+
     /// The summary as text.
     ///
     /// # Errors
@@ -136,13 +141,7 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
         Outcome::Passed
     };
     let summary = summary::document(&judged, &comparison, &arms, rules, (outcome, &unjudged, &unmeasured))?;
-    Ok(Gate {
-        outcome,
-        markdown: render(&summary, Format::Markdown, Screen::default())?,
-        summary,
-        junit: junit::xml(&judged, &arms, rules, &unmeasured)?,
-        json: benchmark::json(run, &arms)?,
-    })
+    Gate::new(outcome, summary, junit::xml(&judged, &arms, rules, &unmeasured)?, benchmark::json(run, &arms)?)
 }
 
 /// The result of a run that was imported without repeats: there is no verdict.
@@ -151,13 +150,7 @@ fn without_repeats(run: &Run, base: usize) -> Result<Gate> {
     let is_complete = run.without_result().is_empty();
     let outcome = if is_complete { Outcome::Undecided } else { Outcome::Incomplete };
     let summary = summary::without_repeats(run, base, blocks_min, outcome);
-    Ok(Gate {
-        outcome,
-        markdown: render(&summary, Format::Markdown, Screen::default())?,
-        summary,
-        junit: junit::without_verdicts(run)?,
-        json: benchmark::json(run, &[])?,
-    })
+    Gate::new(outcome, summary, junit::without_verdicts(run)?, benchmark::json(run, &[])?)
 }
 
 /// The result of a run that ended before there was anything to judge.
@@ -165,14 +158,7 @@ fn without_repeats(run: &Run, base: usize) -> Result<Gate> {
 /// # Errors
 /// If the outputs cannot be written.
 pub fn gate_of_failed(run: &Run, why: &str) -> Result<Gate> {
-    let summary = summary::failed(why);
-    Ok(Gate {
-        outcome: Outcome::Incomplete,
-        markdown: render(&summary, Format::Markdown, Screen::default())?,
-        summary,
-        junit: junit::failed(run, why)?,
-        json: benchmark::json(run, &[])?,
-    })
+    Gate::new(Outcome::Incomplete, summary::failed(why), junit::failed(run, why)?, benchmark::json(run, &[])?)
 }
 
 struct ArmAtGate<'a> {

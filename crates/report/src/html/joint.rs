@@ -23,8 +23,10 @@ pub struct JointPage<'a> {
     /// Why the figures may say little.
     pub warnings: Vec<String>,
     pub program_version: &'a str,
-    /// The plan's arms.
-    pub arms: &'a [String],
+    /// The plan's arms: name, and what is known of it.
+    pub arms: Vec<(String, Vec<String>)>,
+    /// Names of what is known of arms.
+    pub facts_of_arms: Vec<&'static str>,
     /// Hosts as [`Joint`] numbers them: name, and what is known of it.
     pub hosts: Vec<(String, Vec<String>)>,
     /// Names of what is known of hosts.
@@ -93,9 +95,10 @@ pub fn joint_page(page: &JointPage<'_>) -> String {
                 div.charts { @for chart in charts { (wide_and_narrow(chart)) } }
             }
         }
+        section #arms { h2 { "Arms" } (blocks::blocks(&[Block::Table(arms(page))], 3)) }
         section #hosts { h2 { "Hosts" } (blocks::blocks(&[Block::Table(hosts(page))], 3)) }
     };
-    let links = [("#summary", "Summary"), ("#verdicts", "Verdicts"), ("#hosts", "Hosts")];
+    let links = [("#summary", "Summary"), ("#verdicts", "Verdicts"), ("#arms", "Arms"), ("#hosts", "Hosts")];
     let frame = Frame {
         title: format!("rqps: {}", page.title),
         program_version: page.program_version,
@@ -115,8 +118,8 @@ fn footer(page: &JointPage<'_>) -> Markup {
     }
 }
 
-fn arm<'a>(page: &JointPage<'a>, joint: &Joint) -> &'a str {
-    page.arms.get(joint.verdict.arm).map(String::as_str).unwrap_or_default()
+fn arm<'p>(page: &'p JointPage<'_>, joint: &Joint) -> &'p str {
+    page.arms.get(joint.verdict.arm).map(|(name, _)| name.as_str()).unwrap_or_default()
 }
 
 fn verdicts(page: &JointPage<'_>) -> Table {
@@ -158,10 +161,23 @@ fn verdicts(page: &JointPage<'_>) -> Table {
     table
 }
 
+fn arms(page: &JointPage<'_>) -> Table {
+    facts(("arms", "Arms", "arm"), &page.facts_of_arms, &page.arms)
+}
+
 fn hosts(page: &JointPage<'_>) -> Table {
-    let columns = page.facts.iter().map(|fact| Column::words(fact)).chain([Column::words("host")]);
-    let mut table = Table::new("hosts", "Hosts", columns.collect(), 1);
-    for (name, facts) in &page.hosts {
+    facts(("hosts", "Hosts", "host"), &page.facts, &page.hosts)
+}
+
+/// What is known of each of several things.
+fn facts(
+    (id, title, thing): (&'static str, &str, &str),
+    names: &[&'static str],
+    each: &[(String, Vec<String>)],
+) -> Table {
+    let columns = names.iter().map(|fact| Column::words(fact)).chain([Column::words(thing)]);
+    let mut table = Table::new(id, title, columns.collect(), 1);
+    for (name, facts) in each {
         table.row(facts.iter().map(Cell::words).chain([Cell::words(name)]).collect());
     }
     table
@@ -182,7 +198,7 @@ fn point(verdict: &Verdict) -> Option<RatioPoint> {
 fn charts(page: &JointPage<'_>) -> Vec<RatioChart> {
     let mut charts = Vec::new();
     for detector in [Detector::Rate, Detector::Cost] {
-        for (number, name) in page.arms.iter().enumerate() {
+        for (number, (name, _)) in page.arms.iter().enumerate() {
             let is_of = |joint: &&Joint| joint.verdict.arm == number && joint.verdict.detector == detector;
             let joints: Vec<&Joint> = page.rows.iter().map(|row| row.joint).filter(is_of).collect();
             if !joints.is_empty() {
@@ -246,14 +262,15 @@ mod tests {
             model.draw(&mut rng, 6)
         });
         let judged = judge_hosts(&experiments, &Rules::default()).unwrap();
-        let arms = ["base", "control", "new"].map(str::to_owned);
+        let arms = ["base", "control", "new"].map(|name| (name.to_owned(), Vec::new()));
         let row = |joint| JointRow { joint, verdict: "differs", on_hosts: String::new() };
         let page = JointPage {
             title: String::new(),
             about: String::new(),
             warnings: Vec::new(),
             program_version: "",
-            arms: &arms,
+            arms: arms.to_vec(),
+            facts_of_arms: Vec::new(),
             hosts: ["a", "b", "c"].map(|name| (name.to_owned(), Vec::new())).to_vec(),
             facts: Vec::new(),
             rows: judged.joint.iter().map(row).collect(),

@@ -118,13 +118,16 @@ pub(super) fn subject(detector: Detector) -> &'static str {
 }
 
 fn digits(verdict: &Verdict) -> Digits {
-    // Counted costs are more precise than timed rates.
-    let decimals_max = match verdict.detector {
-        _ if verdict.low.is_nan() => DECIMALS_ALONE,
+    let decimals_max = if verdict.low.is_nan() { DECIMALS_ALONE } else { decimals_max(verdict.detector) };
+    Digits::of_ratio((verdict.low, verdict.high), decimals_max)
+}
+
+/// Most decimals of a ratio: counted costs are more precise than timed rates.
+pub(super) fn decimals_max(detector: Detector) -> usize {
+    match detector {
         Detector::Rate | Detector::Stalls => 3,
         _ => 4,
-    };
-    Digits::of_ratio((verdict.low, verdict.high), decimals_max)
+    }
 }
 
 fn ratio(verdict: &Verdict) -> String {

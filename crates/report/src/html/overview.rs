@@ -275,10 +275,10 @@ fn rate_row(page: &Page<'_>, arms: &[usize], step: &TestStep, unit: Option<&Unit
                 @let (worse, better) = (band(ratio) < 0 && !missed, band(ratio) > 0 && !missed);
                 td.num.tint-worse[worse].tint-better[better].unranked[*missed] data-sort=[*ratio] {
                     @match ratio {
-                        Some(ratio) if *missed => (format!("{MARK}{ratio:.2}")),
+                        Some(ratio) if *missed => { (MARK) (number::ratio_alone(*ratio)) }
                         Some(ratio) => {
                             (match number::side_of_band(*ratio) { -1 => "▼ ", 1 => "▲ ", _ => "" })
-                            (format!("{ratio:.2}"))
+                            (number::ratio_alone(*ratio))
                         }
                         None => "-",
                     }

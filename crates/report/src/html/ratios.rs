@@ -5,9 +5,10 @@ use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow, Theme};
 use rqps_stats::{Detector, Verdict};
 
-use super::marks::{Mark, subject};
+use super::marks::{Mark, decimals_max, subject};
 use super::{Page, WIDTH_NARROW, drawn_twice};
 use crate::comparison::TestStep;
+use crate::document::DECIMALS_ALONE;
 use crate::verdict_lines::Judged;
 
 /// Width of a chart on half a page.
@@ -99,7 +100,8 @@ pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Dete
         Some(judged) => point_of(judged.verdicts.verdict(&step.name, arm, detector)?),
         None => {
             let ratio = page.pair(arm).ranked_ratio(&step.name)?;
-            Some(RatioPoint { ratio, low: f64::NAN, high: f64::NAN, mark: ChartMark::Unjudged })
+            let decimals_max = DECIMALS_ALONE;
+            Some(RatioPoint { ratio, low: f64::NAN, high: f64::NAN, mark: ChartMark::Unjudged, decimals_max })
         }
     }
 }
@@ -108,7 +110,9 @@ pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Dete
 pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
     let mark = Mark::from(verdict).in_charts();
     let is_drawable = verdict.ratio.is_finite() && verdict.ratio > 0.0;
-    is_drawable.then_some(RatioPoint { ratio: verdict.ratio, low: verdict.low, high: verdict.high, mark })
+    let Verdict { ratio, low, high, .. } = *verdict;
+    let decimals_max = decimals_max(verdict.detector);
+    is_drawable.then_some(RatioPoint { ratio, low, high, mark, decimals_max })
 }
 
 /// The largest deviation of the A/A control from 1 in these tests, in both directions.

@@ -5,7 +5,7 @@ use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
 use rqps_stats::Detector;
 use rqps_stats::course::Level;
 
-use super::marks::Mark;
+use super::marks::{Mark, decimals_max};
 use super::shell::Frame;
 use super::{CHART_WIDTH, versions_figure};
 use crate::document::{Block, Document};
@@ -121,6 +121,7 @@ impl Series<'_> {
         }?;
         let step = self.step(&course.test, version, detector);
         let mark = step.map_or(ChartMark::Same, |verdict| Mark::from(verdict).in_charts());
-        Some(RatioPoint { ratio: level.ratio, low: level.low, high: level.high, mark })
+        let Level { ratio, low, high, .. } = level;
+        Some(RatioPoint { ratio, low, high, mark, decimals_max: decimals_max(detector) })
     }
 }

@@ -237,8 +237,8 @@ fn reliability(judged: &Judged<'_>) -> String {
     let shown = match (detectable.get(detectable.len() / 2), detectable.last()) {
         (Some(half), Some(last)) => format!(
             " Smallest slowdown that could have been detected (80 % probability): {} in the median test, {} in the worst.",
-            words::percent(*half),
-            words::percent(*last)
+            words::detectable(*half),
+            words::detectable(*last)
         ),
         _ => String::new(),
     };

@@ -116,7 +116,7 @@ fn results(page: &Page<'_>, step: &TestStep) -> Markup {
                         @if pair.missed(&step.name) { span.what { "missed target of background writes" } }
                         @else if let Some(ratio) = pair.ratio(&step.name) {
                             span.num.worse[number::side_of_band(ratio) < 0].better[number::side_of_band(ratio) > 0] {
-                                (format!("{ratio:.2}"))
+                                (number::ratio_alone(ratio))
                             }
                         }
                     }

@@ -2,7 +2,7 @@
 //! arrived.
 
 use maud::{Markup, html};
-use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
+use rqps_charts::{RatioPoint, VersionChart, VersionLine};
 use rqps_stats::Detector;
 use rqps_verdicts::VersionRow;
 
@@ -83,7 +83,7 @@ fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize)
 
 fn point(judged: &Judged<'_>, (test, detector): (&str, Detector), arm: usize) -> Option<RatioPoint> {
     if arm == judged.base {
-        return Some(RatioPoint { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: ChartMark::Same });
+        return Some(RatioPoint::BASE);
     }
     point_of(judged.verdicts.verdict(test, arm, detector)?)
 }

@@ -1,5 +1,7 @@
 //! Aligned text: numbers right-aligned, labels last, two spaces between columns.
 
+use std::borrow::Cow;
+
 use crate::document::{Align, Block, Cell, Column, Document, Row, Table, Tint};
 use crate::format::Screen;
 use crate::render::{Aligned, GAP, aligned, by_group, wrapped};
@@ -7,6 +9,8 @@ use crate::render::{Aligned, GAP, aligned, by_group, wrapped};
 const RED: &str = "\x1b[31m";
 const GREEN: &str = "\x1b[32m";
 const GRAY: &str = "\x1b[90m";
+/// Terminals of fewer columns may lack columns of a table; others have all, in parts if need be.
+const WIDE: usize = 120;
 /// Words of up to this many characters are never wrapped: verdicts and names of metrics are shorter.
 const WRAP_MIN: usize = 16;
 
@@ -41,7 +45,8 @@ fn render_block(block: &Block, screen: Screen) -> String {
 }
 
 fn render_table(table: &Table, screen: Screen) -> String {
-    let table = &*table.shown();
+    let table = table.shown();
+    let table = &*narrowed(&table, screen.width);
     let mut lines = vec![table.title.clone()];
     lines.extend(table.above());
     lines.extend(table.warnings().iter().map(|warning| format!("WARNING: {warning}")));
@@ -68,6 +73,34 @@ fn render_table(table: &Table, screen: Screen) -> String {
         lines.extend(table.footnotes.iter().map(|footnote| wrapped(footnote, screen.width)));
     }
     lines.join("\n")
+}
+
+/// Without the optional columns for which a narrow terminal has no room, and with a line that names them.
+fn narrowed(table: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
+    let widths = widths(table, None);
+    let mut rank = table.columns.iter().map(|column| column.rank).max().unwrap_or(0);
+    let shown = |rank: u8| table.columns.iter().map(move |column| column.rank <= rank);
+    let width_of = |rank: u8| {
+        let columns = widths.iter().zip(shown(rank)).filter(|(_, shown)| *shown);
+        columns.map(|(width, _)| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
+    };
+    let width_max = width_max.filter(|width| *width < WIDE).unwrap_or(usize::MAX);
+    let all = rank;
+    while rank > 0 && width_of(rank) > width_max {
+        rank -= 1;
+    }
+    if rank == all {
+        return Cow::Borrowed(table);
+    }
+    let mut left: Vec<&str> = Vec::new();
+    for column in table.columns.iter().filter(|column| column.rank > rank) {
+        if !left.contains(&&*column.name) {
+            left.push(&column.name);
+        }
+    }
+    let mut narrow = table.with_columns(&shown(rank).collect::<Vec<_>>());
+    narrow.footnotes.push(format!("a terminal of {WIDE} columns also has: {}", left.join(", ")));
+    Cow::Owned(narrow)
 }
 
 /// A table as it fits the terminal: one that is too wide is printed in parts, each with the columns that name the row,
@@ -258,6 +291,21 @@ fn colour(tint: Tint) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_narrow_terminal_has_the_columns_of_low_rank() {
+        let column = |name, rank| Column::number(name, name).optional(rank);
+        let columns = vec![Column::words("test"), column("from", 2), column("to", 2), column("p50", 1)];
+        let mut table = Table::new("upgrade", "Upgrade", columns, 0);
+        table.row(["point-query", "0.98765", "1.01234", "1 → 2"].map(Cell::words).into());
+        table.row(["scan", "0.9", "1.1", "10 → 20"].map(Cell::words).into());
+        let at = |width| render_table(&table, Screen { width, ..Screen::default() });
+        let (whole, narrow) = (at(None), at(Some(30)));
+        assert_eq!(at(Some(38)), whole, "what fits is whole");
+        assert!(narrow.contains("10 → 20") && !narrow.contains("0.98765"), "{narrow}");
+        assert!(narrow.ends_with("a terminal of 120 columns also\n    has: from, to"), "{narrow}");
+        assert!(!at(Some(18)).contains("→"), "{}", at(Some(18)));
+    }
 
     #[test]
     fn both_values_stand_beside_the_name_however_long_one_is() {

@@ -10,17 +10,15 @@
 //! | `role` | base, candidate, or control: the base measured again |
 //! | `dbms` | the variant |
 
+use rqps_model::short_hash;
 use rqps_store::Arm;
 
 use crate::comparison::{ComparedArm, Comparison};
 use crate::document::{Cell, Column, Figure, Table};
 
-/// Characters of a hash that are shown.
-const HASH_CHARS: usize = 12;
-
 /// One row per arm, base first; the footnotes have each server's own version string.
 pub(crate) fn table(comparison: &Comparison<'_>) -> Table {
-    let hash = |hash: &str| Cell::words(hash.chars().take(HASH_CHARS).collect::<String>());
+    let hash = |hash: &str| Cell::words(short_hash(hash));
     let role = |arm: &Arm| if arm.control { "control" } else { arm.role.key() };
     let figures: [Figure<'_, ComparedArm<'_>>; 7] = [
         (Column::words("version"), &|compared| Cell::words(&*compared.arm.build_version)),

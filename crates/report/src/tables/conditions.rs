@@ -83,16 +83,9 @@ pub(crate) fn rows(run: &Run) -> String {
     if let Some(size) = run.meta.size() {
         return size.to_owned();
     }
-    let tables = run.meta.tables;
-    let mut loads = run.loads.iter().filter(|load| load.valid()).peekable();
-    let is_loaded = loads.peek().is_some();
-    let loaded = loads.find(|load| load.result.rows > 0);
-    let planned = run.meta.rows_per_table * u64::from(tables);
-    let rows = match loaded {
-        Some(load) => grouped(load.result.rows, ','),
-        None if is_loaded => grouped(planned, ','),
-        None => format!("about {}", grouped(planned, ',')),
-    };
+    let (rows, tables) = run.rows_and_tables();
+    let is_loaded = run.loads.iter().any(|load| load.valid());
+    let rows = format!("{}{}", if is_loaded { "" } else { "about " }, grouped(rows, ','));
     match run.arms.first().is_some_and(is_library) {
         true => format!("{rows} keys"),
         false => format!("{rows} rows in {}", counted(tables as usize, "table")),

@@ -89,12 +89,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         (number("df", "df"), &|one| fixed(one.df, 1)),
         (number("p", "p"), &|one| digits(one.p_seq)),
         (number("q", "q"), &|one| digits(one.q_value)),
-        (number("detectable", "detectable"), &|one| {
-            Cell::printed(Some(one.mde80), |value| match value {
-                beyond if beyond > 1.0 => "over 100 %".to_owned(),
-                value => words::percent(value),
-            })
-        }),
+        (number("detectable", "detectable"), &|one| Cell::printed(Some(one.mde80), words::detectable)),
         (number("matters", "mei"), &|one| share(one.mei)),
         (Column::words("metric"), &|one| Cell::words(one.metric.key())),
         (Column::words("arm"), &|one| Cell::words(&*judged.run.arms[one.arm].name)),

@@ -59,9 +59,10 @@ pub(crate) fn ratios(
 /// The ratio of a step, marked if it is not ranked.
 pub(crate) fn cell_of(pair: &Pair<'_>, step: &TestStep) -> Cell {
     match pair.ratio(&step.name) {
-        Some(ratio) if pair.missed(&step.name) => {
-            Cell { tint: Tint::Unranked, ..Cell::number(ratio, format!("{MARK}{ratio:.2}")) }
-        }
+        Some(ratio) if pair.missed(&step.name) => Cell {
+            tint: Tint::Unranked,
+            ..Cell::number(ratio, format!("{MARK}{}", number::ratio_alone(ratio)))
+        },
         ratio => cell(ratio),
     }
 }
@@ -72,7 +73,7 @@ fn cell(ratio: Option<f64>) -> Cell {
         Some(1) => Tint::Green,
         _ => Tint::None,
     };
-    Cell { tint, ..Cell::fixed(ratio, 2) }
+    Cell { tint, ..Cell::printed(ratio, number::ratio_alone) }
 }
 
 /// A statistic over the values of a column; None if there are none.

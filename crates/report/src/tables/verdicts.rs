@@ -273,17 +273,8 @@ fn figures(verdict: Option<&Verdict>, decimals: usize, blocks_min: usize) -> Vec
         low,
         high,
         Cell::count(one.blocks as u64),
-        Cell::printed((one.blocks >= blocks_min).then_some(one.mde80), detectable),
+        Cell::printed((one.blocks >= blocks_min).then_some(one.mde80), words::detectable),
     ]
-}
-
-fn detectable(share: f64) -> String {
-    match share {
-        0.0 => "any".to_owned(),
-        beyond if beyond > 1.0 => "over 100 %".to_owned(),
-        whole if whole > 0.999 => "over 99.9 %".to_owned(),
-        share => words::percent(share),
-    }
 }
 
 fn remarks(judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> String {

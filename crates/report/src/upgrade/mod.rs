@@ -8,6 +8,7 @@
 //! | `old`, `new` | defaults of the two versions |
 //! | `rate`, `rQPS`, `cost`, `cost/op` | as in the table of verdicts |
 //! | `p50 old`, `p95 new`, … | latency of an event on the old and the new version, microseconds, over all windows |
+//! | `p50 us`, … | both, on a terminal |
 
 use rqps_explain::renamed::{self, Replacement};
 use rqps_explain::{
@@ -29,12 +30,16 @@ use crate::tables::{plans, trust, verdicts};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
-/// Percentiles: headings and keys of the old and the new version.
-const LATENCIES: [((&str, &str), &str, &str); 3] = [
-    (("p50 old", "p50 new"), "p50_old_us", "p50_us"),
-    (("p95 old", "p95 new"), "p95_old_us", "p95_us"),
-    (("p99 old", "p99 new"), "p99_old_us", "p99_us"),
+/// Percentiles: headings and keys of the old and the new version, and the heading of both.
+const LATENCIES: [([&str; 2], [&str; 2], &str); 3] = [
+    (["p50 old", "p50 new"], ["p50_old_us", "p50_us"], "p50 us"),
+    (["p95 old", "p95 new"], ["p95_old_us", "p95_us"], "p95 us"),
+    (["p99 old", "p99 new"], ["p99_old_us", "p99_us"], "p99 us"),
 ];
+/// The rank of the percentiles' columns: a narrow terminal has the 99th for longest.
+const LATENCY_RANKS: [u8; 3] = [2, 3, 1];
+/// The rank of intervals.
+const INTERVALS: u8 = 4;
 
 /// Returns what changes from a run's base to its other arms.
 ///
@@ -49,7 +54,8 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
     let latencies = variance(run, base)?;
     let mut document = Document::default();
     for arm in judged.candidates() {
-        let report = Upgrade { comparison: &comparison, judged: &judged, base, arm };
+        let joins_latencies = format == Format::Text;
+        let report = Upgrade { comparison: &comparison, judged: &judged, base, arm, joins_latencies };
         document.push(Block::Heading(1, report.title()));
         let found: Vec<&Explanation> = found.iter().filter(|one| one.arm == arm).collect();
         document.extend(report.blocks(&found, &latencies)?);
@@ -72,7 +78,7 @@ pub(crate) fn parts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Res
     let latencies = variance(run, base)?;
     let mut parts = Vec::new();
     for arm in judged.candidates() {
-        let report = Upgrade { comparison, judged, base, arm };
+        let report = Upgrade { comparison, judged, base, arm, joins_latencies: false };
         let mut of_arm = report.changed()?;
         of_arm.push(report.test_by_test(&latencies));
         parts.append(&mut of_arm);
@@ -85,7 +91,8 @@ pub(crate) fn starts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Ve
     let (run, base) = (judged.run, judged.base);
     let is_upgrade = run.folder.path().join(UPGRADE_FILE).exists();
     let arms = judged.candidates().filter(|_| is_upgrade);
-    arms.filter_map(|arm| Upgrade { comparison, judged, base, arm }.start()).collect()
+    let report = |arm| Upgrade { comparison, judged, base, arm, joins_latencies: false };
+    arms.filter_map(|arm| report(arm).start()).collect()
 }
 
 /// The report on one arm.
@@ -95,6 +102,8 @@ struct Upgrade<'r, 'a> {
     /// Index in the run's arms, as `arm`.
     base: usize,
     arm: usize,
+    /// Whether a percentile of both versions is in one column, for a terminal.
+    joins_latencies: bool,
 }
 
 impl Upgrade<'_, '_> {
@@ -392,16 +401,25 @@ impl Upgrade<'_, '_> {
             Column::words("test"),
             Column::keyed_words("rate", "rate_verdict"),
             number("rQPS", "rqps"),
-            number("from", "rqps_low"),
-            number("to", "rqps_high"),
+            number("from", "rqps_low").optional(INTERVALS),
+            number("to", "rqps_high").optional(INTERVALS),
             Column::keyed_words("cost", "cost_verdict"),
             number("cost/op", "cost_ratio"),
-            number("from", "cost_low"),
-            number("to", "cost_high"),
-            Column::keyed_words("of", "cost_of"),
+            number("from", "cost_low").optional(INTERVALS),
+            number("to", "cost_high").optional(INTERVALS),
         ];
-        for (name, old, new) in LATENCIES {
-            columns.extend([number(name.0, old), number(name.1, new)]);
+        // A terminal has no room for what is the same in all rows.
+        let metrics = || lines.iter().filter_map(|line| Some(line.cost?.metric));
+        let metric =
+            metrics().next().filter(|first| self.joins_latencies && metrics().all(|one| one == *first));
+        if metric.is_none() {
+            columns.push(Column::keyed_words("of", "cost_of").optional(INTERVALS));
+        }
+        for ((names, keys, name), rank) in LATENCIES.into_iter().zip(LATENCY_RANKS) {
+            match self.joins_latencies {
+                true => columns.push(number(name, keys[1]).optional(rank)),
+                false => columns.extend([number(names[0], keys[0]), number(names[1], keys[1])]),
+            }
         }
         let mut table = Table::new("upgrade", "Rate, cost and latency in microseconds", columns, 0);
         table.preamble.push(format!("Relative to: {base}"));
@@ -426,21 +444,29 @@ impl Upgrade<'_, '_> {
             cells.extend(ratio(line.rate, 3));
             cells.push(verdict(line.cost));
             cells.extend(ratio(line.cost, 4));
-            cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
+            if metric.is_none() {
+                let label = |cost: &rqps_stats::Verdict| Cell::words(cost.metric.measure().label);
+                cells.push(line.cost.map_or_else(Cell::missing, label));
+            }
             let percentiles = |of: EventLatency| [of.p50_us, of.p95_us, of.p99_us];
             for at in 0..LATENCIES.len() {
-                cells.extend([old, new].map(|of| Cell::fixed(of.map(|of| percentiles(of)[at]), 0)));
+                let [old, new] = [old, new].map(|of| Cell::fixed(of.map(|of| percentiles(of)[at]), 0));
+                match self.joins_latencies {
+                    true => cells.push(Cell::words(format!("{} → {}", old.text, new.text))),
+                    false => cells.extend([old, new]),
+                }
             }
             table.row_in(&line.group.title, cells);
         }
         table
             .footnotes
             .push(format!("from, to: confidence interval of the ratio, {}", verdicts::confidences(lines)));
-        table.footnotes.push(
-            "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
-             names. p50, p95, p99: latency of an event over all windows; they have no interval"
-                .to_owned(),
-        );
+        let named = "the metric that `of` names";
+        let metric = metric.map_or(named, |metric| metric.measure().label);
+        table.footnotes.push(format!(
+            "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in {metric}. p50, p95, p99: \
+             latency of an event over all windows; they have no interval"
+        ));
         table
     }
 }

@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use rqps_model::did_you_mean;
 use rqps_plan::Reading;
 use rqps_plan::reader::{Found, Section};
 use sha2::{Digest, Sha256};
 use toml::Table;
 
 use super::dialect;
-use super::script::{DELIMITER, Piece, created_tables, split_some};
+use super::pieces::{DELIMITER, Piece, Split, created_tables, split_all};
 use crate::Dialect;
 
 /// Rows that are read at a time, in bytes.
@@ -89,6 +90,20 @@ pub fn dialect_of_address(text: &str) -> Option<Dialect> {
     SCHEMES.into_iter().find(|(scheme, _)| text.starts_with(scheme)).map(|(_, dialect)| dialect)
 }
 
+/// What to write instead of a text that looks like an address and is none: `postgre://db/shop`, `mysql//db/shop`.
+fn known_scheme(text: &str) -> Option<String> {
+    let (scheme, _) = text.split_once("//")?;
+    let name = scheme.trim_end_matches(':');
+    if !name.chars().all(|c| c.is_ascii_alphanumeric()) || dialect_of_address(text).is_some() {
+        return None;
+    }
+    let known = SCHEMES.map(|(scheme, _)| scheme.trim_end_matches("://"));
+    let like = known.into_iter().find(|known| *known == name).map(|known| format!("Write {known}://…"));
+    let like = like.or_else(|| did_you_mean(&format!("{name}://"), SCHEMES.map(|(scheme, _)| scheme)));
+    let all = || "Write postgresql://…, mysql://… or mariadb://….".to_owned();
+    like.or_else(|| scheme.ends_with(':').then(all))
+}
+
 /// The absolute path: a run is resumed from any directory.
 fn at_any_place(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
@@ -120,13 +135,14 @@ pub(super) fn read(section: &Section<'_>, plan: &Reading<'_>) -> Option<Dump> {
     let (path, source) = match (plan.open)(value) {
         Ok(opened) => opened,
         Err(why) if address.is_some() => {
-            let remedy = "Correct the address (postgresql://USER@HOST:PORT/DATABASE or \
-                          mysql://USER@HOST:PORT/DATABASE), or name a file with the dump.";
+            let remedy = "Correct the address (postgresql://, mysql:// or mariadb://USER@HOST:PORT/DATABASE), or name \
+                          a file with the dump.";
             plan.problems.error(&at, place, why, remedy);
             return None;
         }
         Err(why) => {
-            let remedy = "Correct the path, which is relative to the plan's directory.";
+            let path = || "Correct the path, which is relative to the plan's directory.".to_owned();
+            let remedy = known_scheme(value).unwrap_or_else(path);
             plan.problems.error(&at, place, format!("cannot read {value}: {why}"), remedy);
             return None;
         }
@@ -191,8 +207,10 @@ impl<R: BufRead> DumpReader<R> {
         while self.items.is_empty() {
             line.clear();
             if !self.read_line(&mut line)? {
-                let (_, last) = split_some(&text, self.dialect, &mut self.delimiter)
-                    .map_err(|why| format!("after line {first_line}: {why}"))?;
+                let Split { last, mistakes, .. } = split_all(&text, self.dialect, &mut self.delimiter);
+                if let Some((_, why)) = mistakes.first() {
+                    return Err(format!("after line {first_line}: {why}"));
+                }
                 self.items.extend(last.and_then(|piece| item(piece, self.dialect, first_line - 1)));
                 break;
             }
@@ -213,9 +231,10 @@ impl<R: BufRead> DumpReader<R> {
             }
             // A quote or a comment may go on in the next line.
             let mut delimiter = self.delimiter.clone();
-            let Ok((pieces, None)) = split_some(&text, self.dialect, &mut delimiter) else {
+            let Split { pieces, last, mistakes } = split_all(&text, self.dialect, &mut delimiter);
+            if last.is_some() || !mistakes.is_empty() {
                 continue;
-            };
+            }
             self.delimiter = delimiter;
             self.items
                 .extend(pieces.into_iter().filter_map(|piece| item(piece, self.dialect, first_line - 1)));
@@ -406,6 +425,21 @@ mod tests {
         let (named, toml) = parsed("[sql]\ndump = \"postgresql://me@db/shop\"");
         assert_eq!(named.address(), Some("postgresql://me@db/shop"));
         assert!(toml.contains("dump = \"postgresql://me@db/shop\"") && !toml.contains("rows = "), "{toml}");
+    }
+
+    #[test]
+    fn a_mistyped_address_gets_the_right_scheme() {
+        for (text, expected) in [
+            ("postgre://db/shop", Some("Did you mean `postgres://`?")),
+            ("postgres//db/shop", Some("Write postgres://…")),
+            ("mysqll://db/shop", Some("Did you mean `mysql://`?")),
+            ("oracle://db/shop", Some("Write postgresql://…, mysql://… or mariadb://….")),
+            ("mariadb://db/shop", None),
+            ("dumps//shop.sql", None),
+            ("../dumps//shop.sql", None),
+        ] {
+            assert_eq!(known_scheme(text).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

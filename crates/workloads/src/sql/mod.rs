@@ -2,6 +2,7 @@
 
 mod capture;
 mod dump;
+mod pieces;
 mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,15 +13,15 @@ use std::time::Duration;
 use rqps_model::{Dbms, Group, Limit, Role, Unit, Warmup, counted, did_you_mean};
 use rqps_plan::reader::{Found, Node, Section};
 use rqps_plan::{
-    Benchmark, BenchmarkParts, Driver, Plan, Protocol, Reading, StepDef, TestOptions, Work, Workload,
-    Workplan, limits, shared,
+    ActionKind, Benchmark, BenchmarkParts, Driver, Plan, Protocol, Reading, StepDef, TestOptions, Work,
+    Workload, Workplan, limits, shared,
 };
 use toml::Table;
 
 pub use capture::plan_of;
 pub use dump::{Dump, DumpReader, Item, dialect_of_address};
-pub use script::Piece;
-use script::split;
+pub use pieces::Piece;
+use pieces::{created_tables, split};
 
 use crate::Dialect;
 use crate::microbenchmarks::{QUERIES, read_tests};
@@ -91,8 +92,8 @@ pub struct SqlPlan {
     /// The schema's statements.
     pieces: Vec<Piece>,
     tables: Vec<String>,
-    /// Rows of all tables together, for estimates.
-    rows: u64,
+    /// Rows of all tables together, if the plan says.
+    rows: Option<u64>,
     seconds: u32,
     warmup: Warmup,
     /// Scripts by name.
@@ -140,7 +141,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         settle_seconds_max: small(
             "settle_seconds_max",
             limits::SETTLE_SECONDS,
-            limits::settle_seconds_default(rows),
+            limits::settle_seconds_default(estimated_rows(rows, dump.as_ref())),
         ),
         steps: listed.map_or(names.iter().cloned().collect(), |steps| {
             steps.into_iter().map(|step| step.value).collect()
@@ -151,7 +152,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     shared::add_clients(&mut tests, &shared_keys.steps);
     let of_dump = dump.iter().flat_map(|dump| dump.tables.iter().cloned());
     let work = SqlPlan {
-        tables: of_dump.chain(script::created_tables(&pieces)).collect(),
+        tables: of_dump.chain(created_tables(&pieces)).collect(),
         rows,
         seconds: small("seconds", limits::WINDOW_SECONDS, 60),
         warmup: shared::warmup(workload, problems).unwrap_or(Warmup::Time(Duration::from_secs(5))),
@@ -175,7 +176,7 @@ struct OwnSql {
     dump: Option<Dump>,
     schema: String,
     pieces: Vec<Piece>,
-    rows: u64,
+    rows: Option<u64>,
     /// Texts and scripts by name.
     scripts: BTreeMap<String, (String, script::Script)>,
     mixes: BTreeMap<String, Mix>,
@@ -183,16 +184,18 @@ struct OwnSql {
     named: BTreeSet<String>,
 }
 
-/// Parses SQL in the dialects of all arms, which must agree on it.
+/// Parses SQL in the dialects of all arms, which must agree on it; or returns all mistakes.
 fn in_every_dialect<T: PartialEq>(
     dbms: &[Dbms],
-    parse: impl Fn(Dialect) -> Result<T, String>,
-) -> Result<T, String> {
+    parse: impl Fn(Dialect) -> Result<T, Vec<String>>,
+) -> Result<T, Vec<String>> {
     let mut all = dbms.iter().map(|dbms| parse(dialect(*dbms)));
     let first = all.next().unwrap_or_else(|| parse(Dialect::Postgres))?;
     for other in all {
         if other? != first {
-            return Err("its quotes or comments mean different things to the DBMSs of the arms".to_owned());
+            return Err(vec![
+                "its quotes or comments mean different things to the DBMSs of the arms".to_owned(),
+            ]);
         }
     }
     Ok(first)
@@ -234,12 +237,12 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             let split = in_every_dialect(plan.dbms, |dialect| split(value, dialect));
             let tables = split.and_then(|split| {
                 pieces = split;
-                match dump.is_none() && script::created_tables(&pieces).is_empty() {
-                    true => Err("it creates no table".to_owned()),
+                match dump.is_none() && created_tables(&pieces).is_empty() {
+                    true => Err(vec!["it creates no table".to_owned()]),
                     false => Ok(()),
                 }
             });
-            if let Err(why) = tables {
+            for why in tables.err().unwrap_or_default() {
                 let why = in_file(section, "schema", why);
                 problems.error(at, section.place_of("schema"), why, "Correct the schema.");
             }
@@ -251,9 +254,7 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
         }
         None => {}
     }
-    let taken = dump.as_ref().filter(|dump| dump.address().is_none());
-    let rows_default = taken.map_or(ROWS_DEFAULT, |dump| (dump.bytes / ROW_BYTES).max(1));
-    let rows = section.integer("rows", 1..=*limits::ROWS.end()).map_or(rows_default, |found| found.value);
+    let rows = section.integer("rows", 1..=*limits::ROWS.end()).map(|found| found.value);
     let schema = schema.map(|found| found.value).unwrap_or_default();
     let mut sql = OwnSql { dump, schema, pieces, rows, ..OwnSql::default() };
     let Some(tests) = section.table("tests", "[sql.tests]").filter(|tests| tests.entries().next().is_some())
@@ -277,9 +278,9 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             Ok(script) => {
                 sql.scripts.insert(name.to_owned(), (value, script));
             }
-            Err(why) => {
-                problems.error(&at, place, in_file(&tests, name, why), "Correct the script.");
-            }
+            Err(mistakes) => mistakes.into_iter().for_each(|why| {
+                problems.error(&at, &place, in_file(&tests, name, why), "Correct the script.");
+            }),
         }
     }
     let mixes =
@@ -315,6 +316,12 @@ fn read_mix(name: &str, tests: &Section<'_>, plan: &Reading<'_>) -> Option<Mix> 
         plan.problems.error(&weights.at, place, "it mixes no scripts".to_owned(), remedy);
     }
     Some(mix)
+}
+
+/// Rows of all tables together, about, until the load counts them.
+fn estimated_rows(stated: Option<u64>, dump: Option<&Dump>) -> u64 {
+    let taken = dump.filter(|dump| dump.address().is_none());
+    stated.unwrap_or_else(|| taken.map_or(ROWS_DEFAULT, |dump| (dump.bytes / ROW_BYTES).max(1)))
 }
 
 fn dialect(dbms: Dbms) -> Dialect {
@@ -431,19 +438,16 @@ impl Workplan for SqlPlan {
             let weights = mix.iter().map(|(name, weight)| (name.clone(), i64::from(*weight).into()));
             (name.clone(), toml::Value::Table(weights.collect()))
         });
-        let mut sql = Table::from_iter([
-            ("rows".to_owned(), toml::Value::Integer(self.rows as i64)),
-            ("tests".to_owned(), toml::Value::Table(scripts.chain(mixes).collect())),
-        ]);
+        let tests = toml::Value::Table(scripts.chain(mixes).collect());
+        let mut sql = Table::from_iter([("tests".to_owned(), tests)]);
+        if let Some(rows) = self.rows {
+            sql.insert("rows".to_owned(), toml::Value::Integer(rows as i64));
+        }
         if !self.schema.is_empty() {
             sql.insert("schema".to_owned(), line(&self.schema));
         }
         if let Some(dump) = &self.dump {
             sql.insert("dump".to_owned(), dump.kept());
-            // Estimated from the dump when it has been taken.
-            if dump.address().is_some() && self.rows == ROWS_DEFAULT {
-                sql.remove("rows");
-            }
         }
         Table::from_iter([("sql".to_owned(), toml::Value::Table(sql))])
     }
@@ -461,16 +465,29 @@ impl Workplan for SqlPlan {
         self.tables.get(number as usize - 1).cloned().unwrap_or_default()
     }
 
-    fn has_equal_tables(&self) -> bool {
-        self.tables.len() < 2
+    fn data(&self) -> String {
+        let tables = counted(self.tables.len(), "table");
+        match self.rows {
+            Some(rows) => format!("about {} in {tables}", counted(rows, "row")),
+            None => tables,
+        }
+    }
+
+    fn describe(&self, kind: &ActionKind) -> Option<String> {
+        let ActionKind::Load(_) = kind else { return None };
+        let parts = self.dump.iter().map(|_| "dump").chain((!self.schema.is_empty()).then_some("schema"));
+        Some(match self.rows {
+            Some(rows) => format!("about {}", counted(rows, "row")),
+            None => parts.collect::<Vec<_>>().join(" and "),
+        })
     }
 
     fn rows_per_table(&self) -> u64 {
-        self.rows / self.tables.len().max(1) as u64
+        self.rows_total() / self.tables.len().max(1) as u64
     }
 
     fn rows_total(&self) -> u64 {
-        self.rows
+        estimated_rows(self.rows, self.dump.as_ref())
     }
 
     fn row_bytes(&self) -> u64 {
@@ -496,7 +513,7 @@ impl Workplan for SqlPlan {
             writes: test.writes(),
             writes_by_time: false,
             shrinks: false,
-            operations_per_event: test.operations_per_event(self.rows),
+            operations_per_event: test.operations_per_event(self.rows_total()),
         })
     }
 

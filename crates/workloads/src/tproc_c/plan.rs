@@ -278,8 +278,8 @@ impl Workplan for TprocCPlan {
         TABLES.get(number as usize - 1).copied().unwrap_or_default().to_owned()
     }
 
-    fn has_equal_tables(&self) -> bool {
-        false
+    fn data(&self) -> String {
+        format!("about {} in {}", counted(self.rows_total(), "row"), counted(self.tables(), "table"))
     }
 
     fn rows_per_table(&self) -> u64 {

@@ -5,10 +5,9 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::out;
 use crate::verbs::run::PAGE_FILE;
-use rqps_fleet::{Collected, Fleet, HostResult, Split, collect};
-use rqps_model::Digits;
-use rqps_model::counted;
+use rqps_fleet::{Collected, Fleet, HostResult, MeasuredArm, Split, collect};
 use rqps_model::sample::median;
+use rqps_model::{Digits, counted, short_hash};
 use rqps_report::{Format, JointPage, JointRow, joint_levels};
 use rqps_stats::{Class, Detector, HOSTS_MIN, Joint, OnHost, Tag, Verdict};
 use serde_json::{Value, json};
@@ -29,6 +28,8 @@ const SUSPECT: &str = "suspect";
 const ON_HOSTS: &str = "on hosts";
 /// Hosts that are named with their figures: of more, a line has no room.
 const RATIOS_MAX: usize = 6;
+/// What is known of arms.
+const FACTS_OF_ARMS: [&str; 3] = ["build", "hash", "config"];
 /// Facts that a remark names: of hosts that differ in everything, more say no more.
 const FACTS_MAX: usize = 3;
 
@@ -45,6 +46,8 @@ pub fn run(context: &Context, fleet: &Fleet, html: Option<&Option<PathBuf>>) -> 
             if !is_text {
                 out::print_line("")?;
             }
+            arms(&collected).print(context, || Ok(Value::Null))?;
+            out::print_line("")?;
             hosts(&collected).print(context, || Ok(Value::Null))?;
             if !(is_text || warnings.is_empty()) {
                 out::print_line("")?;
@@ -143,6 +146,22 @@ fn header(fleet: &Fleet, collected: &Collected) -> String {
         counted(collected.hosts.len(), "host"),
         collected.base
     )
+}
+
+/// What the arms ran.
+fn arms(collected: &Collected) -> Listing {
+    let [build, hash, config] = FACTS_OF_ARMS;
+    let columns = [Column::text("arm"), Column::text(build), Column::text(hash), Column::elastic(config)];
+    let mut listing = Listing::new(columns.into());
+    for arm in &collected.arms {
+        listing.row(vec![
+            arm.name.as_str().into(),
+            arm.build.as_str().into(),
+            Cell::with_exact(short_hash(&arm.hash), &arm.hash),
+            arm.config.as_str().into(),
+        ]);
+    }
+    listing
 }
 
 fn hosts(collected: &Collected) -> Listing {
@@ -350,13 +369,18 @@ fn page(fleet: &Fleet, collected: &Collected, rows: &[&Joint], warnings: Vec<Str
         let facts = vec![host.tasks.to_string(), check(host, judged), fact("kernel"), fact("cpu_model")];
         (host.name.clone(), facts)
     };
+    let arm = |arm: &MeasuredArm| {
+        let facts = vec![arm.build.clone(), short_hash(&arm.hash).to_owned(), arm.config.clone()];
+        (arm.name.clone(), facts)
+    };
     let row = |joint| JointRow { joint, verdict: word(joint), on_hosts: on_hosts(collected, joint) };
     rqps_report::joint_page(&JointPage {
         title: format!("{} on {}", fleet.spec.plan, counted(collected.hosts.len(), "host")),
         about: header(fleet, collected),
         warnings,
         program_version: env!("CARGO_PKG_VERSION"),
-        arms: &collected.arms,
+        arms: collected.arms.iter().map(arm).collect(),
+        facts_of_arms: FACTS_OF_ARMS.to_vec(),
         hosts: collected.hosts.iter().zip(&collected.judged.each).map(facts).collect(),
         facts: vec!["tasks", "base against itself", "kernel", "CPU"],
         rows: rows.iter().copied().map(row).collect(),
@@ -402,7 +426,7 @@ fn table(collected: &Collected, rows: &[&Joint]) -> Listing {
 }
 
 fn arm_name<'c>(collected: &'c Collected, joint: &Joint) -> &'c str {
-    collected.arms.get(joint.verdict.arm).map(String::as_str).unwrap_or_default()
+    collected.arms.get(joint.verdict.arm).map(|arm| arm.name.as_str()).unwrap_or_default()
 }
 
 fn word(joint: &Joint) -> &'static str {
@@ -510,7 +534,7 @@ fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
             false => Vec::new(),
         };
         json!({
-            "test": verdict.test, "arm": collected.arms.get(verdict.arm), "metric": verdict.metric.key(),
+            "test": verdict.test, "arm": collected.arms.get(verdict.arm).map(|arm| &arm.name), "metric": verdict.metric.key(),
             "detector": verdict.detector.key(), "verdict": key(joint),
             "on_each_host": joint.on_each().map(Class::key),
             "ratio": average(verdict.ratio), "low": average(verdict.low), "high": average(verdict.high),
@@ -520,7 +544,7 @@ fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
     };
     json!({
         "fleet": fleet.folder, "tasks": fleet.spec.tasks.len(), "tasks_done": collected.tasks_done,
-        "base": collected.base, "hosts": hosts, "warnings": warnings,
+        "base": collected.base, "arms": collected.arms, "hosts": hosts, "warnings": warnings,
         "verdicts": collected.judged.joint.iter().map(row).collect::<Vec<_>>(),
     })
 }

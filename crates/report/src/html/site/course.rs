@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
+use rqps_charts::{RatioPoint, VersionChart, VersionLine};
 use rqps_stats::Metric;
 use rqps_verdicts::version_key;
 
@@ -138,9 +138,7 @@ fn course(found: &[OfSeries<'_>], charted: Charted) -> Option<VersionChart> {
 fn point(base: &ArmOfResult, version: &str, results: &[&ArmResult], charted: Charted) -> Option<RatioPoint> {
     match results.iter().find(|result| result.arm.version == version) {
         Some(result) => charted.point(result),
-        None if version == base.version => {
-            Some(RatioPoint { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: ChartMark::Same })
-        }
+        None if version == base.version => Some(RatioPoint::BASE),
         None => None,
     }
 }

@@ -62,7 +62,7 @@ impl Edge<'_> {
 /// The same the other way round. Its verdict is about the other one.
 fn reversed(point: RatioPoint) -> RatioPoint {
     let RatioPoint { ratio, low, high, .. } = point;
-    RatioPoint { ratio: 1.0 / ratio, low: 1.0 / high, high: 1.0 / low, mark: ChartMark::Unknown }
+    RatioPoint { ratio: 1.0 / ratio, low: 1.0 / high, high: 1.0 / low, mark: ChartMark::Unknown, ..point }
 }
 
 type Edges<'a> = BTreeMap<(Node<'a>, Node<'a>), Edge<'a>>;
@@ -125,7 +125,7 @@ fn ways<'a>(edges: &Edges<'a>, first: &Node<'a>) -> BTreeMap<Node<'a>, Way<'a>> 
         near.entry(from).or_default().push((to, edge, edge.point));
         near.entry(to).or_default().push((from, edge, reversed(edge.point)));
     }
-    let one = RatioPoint { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: ChartMark::Same };
+    let one = RatioPoint::BASE;
     let mut ways = BTreeMap::from([(
         first.clone(),
         Way { steps: (0, 0), before: None, point: one, is_doubtful: false },
@@ -145,6 +145,7 @@ fn ways<'a>(edges: &Edges<'a>, first: &Node<'a>) -> BTreeMap<Node<'a>, Way<'a>> 
                     low: f64::NAN,
                     high: f64::NAN,
                     mark: ChartMark::Unknown,
+                    ..*point
                 },
             };
             let before = Some((at.clone(), edge.run, point.ratio));

@@ -1,7 +1,7 @@
 //! INSERT statements that give a row its key: run again, they fail, and a key drawn from what was captured meets rows
 //! that are there already.
 
-use super::super::script::{Piece, is_word};
+use super::super::pieces::{Piece, is_word};
 
 /// Names of columns that are keys in any table.
 const KEYS: [&str; 4] = ["id", "uuid", "guid", "pk"];
@@ -87,7 +87,7 @@ fn listed<'p>(piece: &'p Piece, plain: &str, from: usize) -> Option<Vec<&'p str>
 mod tests {
     use super::*;
     use crate::Dialect;
-    use crate::sql::script::split;
+    use crate::sql::pieces::split;
 
     #[test]
     fn keys_that_would_be_inserted_again_are_found() {

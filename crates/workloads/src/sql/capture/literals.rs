@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use rqps_model::random::Stream;
 
-use super::super::script::{Piece, is_word};
+use super::super::pieces::{Piece, is_word};
 
 /// A number, a text, or a `$1` in its place.
 pub(super) struct Literal {
     /// Its bytes in the statement.
     pub from: usize,
     pub to: usize,
-    /// Its value, if it is a whole number.
-    pub number: Option<i64>,
+    /// Its value, if it is a number without an exponent.
+    pub number: Option<Number>,
     pub is_parameter: bool,
     /// Whether it is a text that an expression can stand for.
     pub is_text: bool,
@@ -20,6 +20,26 @@ pub(super) struct Literal {
     pub slot: usize,
     /// The column that it is compared with.
     pub column: Option<String>,
+}
+
+/// A number with decimals: `12.34` has the digits 1234 and 2 decimals.
+#[derive(Clone, Copy)]
+pub(super) struct Number {
+    digits: i64,
+    decimals: u32,
+}
+
+impl Number {
+    fn parse(text: &str) -> Option<Self> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let digits = format!("{whole}{fraction}").parse().ok()?;
+        Some(Self { digits, decimals: fraction.len() as u32 })
+    }
+
+    /// The digits with more decimals.
+    fn digits_with(self, decimals: u32) -> Option<i64> {
+        self.digits.checked_mul(10i64.checked_pow(decimals - self.decimals)?)
+    }
 }
 
 pub(super) struct Shape {
@@ -43,10 +63,13 @@ const TEXT_BYTES_MAX: usize = 200;
 /// What was seen in a place of a kind's statements.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// The least and the greatest value, if all are whole numbers.
+    /// The digits of the least and the greatest value, if all are numbers; all with so many decimals.
     pub range: Option<(i64, i64)>,
+    pub decimals: u32,
     /// If all are texts, a random sample of them, with their quotes.
-    pub texts: Vec<String>,
+    sample: Vec<String>,
+    /// How often each text came, while they are few.
+    counts: BTreeMap<String, u64>,
     count: u64,
 }
 
@@ -54,19 +77,50 @@ impl Seen {
     pub fn add(&mut self, literal: &Literal, text: &str) {
         self.count += 1;
         let first = self.count == 1;
-        self.range = match (literal.number, self.range) {
-            (Some(number), None) if first => Some((number, number)),
-            (Some(number), Some((low, high))) => Some((low.min(number), high.max(number))),
-            _ => None,
-        };
+        self.range = literal.number.and_then(|number| self.range_with(number, first));
         if !literal.is_text || text.len() > TEXT_BYTES_MAX {
-            self.texts.clear();
-        } else if self.texts.len() < TEXTS_MAX && self.count == self.texts.len() as u64 + 1 {
-            self.texts.push(text.to_owned());
-        } else if !self.texts.is_empty() {
-            let at = Stream::new(&[self.count]).key(self.count) as usize - 1;
-            self.texts.get_mut(at).into_iter().for_each(|kept| text.clone_into(kept));
+            self.sample.clear();
+            self.counts.clear();
+            return;
         }
+        *self.counts.entry(text.to_owned()).or_default() += 1;
+        if self.counts.len() > TEXTS_MAX {
+            self.counts.clear();
+        }
+        if self.sample.len() < TEXTS_MAX && self.count == self.sample.len() as u64 + 1 {
+            self.sample.push(text.to_owned());
+        } else if !self.sample.is_empty() {
+            let at = Stream::new(&[self.count]).key(self.count) as usize - 1;
+            self.sample.get_mut(at).into_iter().for_each(|kept| text.clone_into(kept));
+        }
+    }
+
+    /// Texts to draw from, if all are texts: each as often as in proportion, or of many a sample.
+    pub fn texts(&self) -> Vec<&str> {
+        if self.counts.values().sum::<u64>() < self.count {
+            return self.sample.iter().map(String::as_str).collect();
+        }
+        let share = |count: u64| ((count * TEXTS_MAX as u64 + self.count / 2) / self.count).max(1);
+        let divisor = self.counts.values().map(|count| share(*count)).fold(0, gcd);
+        let times = |count: u64| 0..share(count) / divisor;
+        self.counts.iter().flat_map(|(text, count)| times(*count).map(move |_| text.as_str())).collect()
+    }
+}
+
+/// The greatest common divisor.
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Seen {
+    /// The range with one more number.
+    fn range_with(&mut self, number: Number, first: bool) -> Option<(i64, i64)> {
+        let before = self.decimals;
+        self.decimals = before.max(number.decimals);
+        let digits = number.digits_with(self.decimals)?;
+        let Some((low, high)) = self.range else { return first.then_some((digits, digits)) };
+        let widened = |digits| Number { digits, decimals: before }.digits_with(self.decimals);
+        Some((widened(low)?.min(digits), widened(high)?.max(digits)))
     }
 }
 
@@ -99,7 +153,7 @@ pub(super) fn shape(piece: &Piece) -> Shape {
             let rest = &text[at + 1..];
             let to = at + 1 + rest.find(|c| !is_word(c) && c != '.').unwrap_or(rest.len());
             let is_parameter = c == '$';
-            let (number, column) = (text[at..to].parse().ok(), column_before(&text[..at]));
+            let (number, column) = (Number::parse(&text[at..to]), column_before(&text[..at]));
             literals.push(Literal { from: at, to, number, is_parameter, is_text: false, slot: 0, column });
             form.push(LITERAL);
             at = to;

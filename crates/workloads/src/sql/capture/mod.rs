@@ -9,7 +9,8 @@ use std::io::BufRead;
 
 use rqps_model::counted;
 
-use super::script::{Piece, VARIABLES_MAX, split};
+use super::pieces::{Piece, split};
+use super::script::VARIABLES_MAX;
 use crate::Dialect;
 use literals::{Literal, Seen, Shape, list_lengths};
 
@@ -189,10 +190,14 @@ fn script_of(kind: &Kind, dialect: Dialect) -> String {
     let (mut sets, mut sql, mut at) = (String::new(), String::new(), 0);
     let mut names: Vec<String> = Vec::new();
     for literal in literals.iter().take(VARIABLES_MAX) {
-        let Seen { range, texts, .. } = &kind.seen[literal.slot];
+        let seen = &kind.seen[literal.slot];
+        let (Seen { range, decimals, .. }, texts) = (seen, seen.texts());
         let vary = dialect == Dialect::Mysql && texts.iter().any(|text| *text != texts[0]);
         let (low, high) = match (range, literal.is_parameter) {
-            (Some((low, high)), _) if low < high => (*low, *high),
+            // Postgres takes parameters for whole numbers.
+            (Some((low, high)), _) if low < high && (*decimals == 0 || dialect == Dialect::Mysql) => {
+                (*low, *high)
+            }
             (_, true) => RANGE_UNKNOWN,
             _ if vary => (1, texts.len() as i64),
             _ => continue,
@@ -203,6 +208,10 @@ fn script_of(kind: &Kind, dialect: Dialect) -> String {
         sql.push_str(&text[at..literal.from]);
         match vary {
             true => sql.push_str(&format!("ELT(:{name}, {})", texts.join(", "))),
+            false if *decimals > 0 => {
+                let unit = format!("0.{:0>1$}", 1, *decimals as usize);
+                sql.push_str(&format!("(:{name} * {unit})"));
+            }
             false => sql.push_str(&format!(":{name}")),
         }
         at = literal.to;
@@ -318,6 +327,26 @@ mod tests {
                      SELECT a FROM t WHERE id IN (:p1, :p2) AND b = 1;\n'''\n";
         assert!(plan.contains(lists), "{plan}");
         assert!(plan.contains("WHERE d = DATE '2026-01-01';"), "a literal of several words: {plan}");
+    }
+
+    /// Drawn with as many decimals as the longest has. A text is drawn as often as it came, also if one comes late.
+    #[test]
+    fn decimals_and_repeated_texts_vary() {
+        let logged = |values: (&str, &str, &str)| {
+            let (price, tax, kind) = values;
+            format!(
+                "# Query_time: 1.0  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n\
+                 SELECT a FROM t WHERE price = {price} AND tax > {tax} AND kind = '{kind}' AND f = 1.50;\n"
+            )
+        };
+        let rows = [("7.5", "3", "a"), ("12.34", "0.05", "a"), ("8", "0.125", "a"), ("9.1", "1e1", "a")];
+        let last = [("8", "1", "b")].into_iter().cycle().take(10);
+        let log: String = rows.into_iter().cycle().take(30).chain(last).map(logged).collect();
+        let plan = plan(&log).unwrap();
+        let script = "\\set price random(750, 1234)\n\\set kind random(1, 4)\n\
+                      SELECT a FROM t WHERE price = (:price * 0.01) AND tax > 3 AND \
+                      kind = ELT(:kind, 'a', 'a', 'a', 'b') AND f = 1.50;\n";
+        assert!(plan.contains(script), "{plan}");
     }
 
     #[test]
