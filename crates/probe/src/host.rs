@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use procfs::{Current, CurrentSI, DiskStat, KernelStats, Meminfo};
+use procfs::{Current, CurrentSI, DiskStat, KernelStats, LoadAverage, Meminfo};
 
 use crate::error::{Error, Result};
 
@@ -217,6 +217,14 @@ pub fn cpus_in_use(look: Duration) -> Result<(f64, usize)> {
     let all = used + cpu.iowait_us + cpu.idle_us;
     let cpus = spent.cpus as usize;
     Ok((used as f64 / all.max(1) as f64 * cpus as f64, cpus))
+}
+
+/// Programs that ran or waited for a CPU or a disk, on average over the last minute.
+///
+/// # Errors
+/// If `/proc/loadavg` cannot be read.
+pub fn load_average() -> Result<f64> {
+    Ok(f64::from(LoadAverage::current().map_err(Error::proc("/proc/loadavg"))?.one))
 }
 
 #[cfg(test)]

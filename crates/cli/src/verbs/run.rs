@@ -158,16 +158,20 @@ fn announce_needs(plan: &Plan, needs: Needs) {
             format!(", {cache} of cache{sessions} ({memory} of memory)")
         }
     };
-    let seconds = needs.seconds + if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
+    let certificates_s = if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
     let busy = Busy::now();
+    let needed_s = needs.windows_seconds + (needs.seconds - needs.windows_seconds) * busy.longer();
+    let note = match plan.protocol {
+        Protocol::Isolated => busy.note_of(needed_s + certificates_s),
+        Protocol::Sequence => busy.note(),
+    };
     let logs = match needs.log_bytes {
         few if few <= needs.data_bytes / 10 => String::new(),
         bytes => format!(" and up to {} for logs", human::bytes(bytes)),
     };
     out::message(&format!(
-        "needs       about {}{until}{}, {} {}{logs} ({} free){caches}",
-        duration_text(seconds),
-        busy.note(),
+        "needs       about {}{until}{note}, {} {}{logs} ({} free){caches}",
+        duration_text(needs.seconds + certificates_s),
         human::bytes(needs.data_bytes),
         if needs.places.is_empty() {
             "of disk for data".to_owned()
@@ -177,7 +181,6 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         human::bytes(needs.disk_free_bytes)
     ));
     let is_promised = plan.isolated.as_ref().is_some_and(|blocks| blocks.blocks_min > 0);
-    let needed_s = needs.seconds * busy.longer();
     if let Some(budget) = plan.budget.filter(|budget| !is_promised && budget.as_secs_f64() < needed_s) {
         let budget = duration_text(budget.as_secs_f64());
         out::message(&format!(
