@@ -1,6 +1,7 @@
 //! What others use of the CPUs, beside an estimate of time: it is one of a quiet host.
 
 use rqps_plan::estimate::duration_text;
+use rqps_probe::CpusInUse;
 use std::time::Duration;
 
 /// From this share of all CPUs on.
@@ -9,21 +10,16 @@ const BUSY_SHARE: f64 = 0.25;
 const LOOK: Duration = Duration::from_millis(400);
 
 /// CPUs that others use. Look before anything is started.
-pub struct Busy {
-    used: f64,
-    cpus: usize,
-    /// The average number of programs that use or want a CPU, in the last minute.
-    load: f64,
-}
+pub struct Busy(CpusInUse);
 
 impl Busy {
     pub fn now() -> Self {
-        let (used, cpus) = rqps_probe::cpus_in_use(LOOK).unwrap_or((0.0, 1));
-        Self { used, cpus, load: rqps_probe::load_average().unwrap_or(0.0) }
+        let unknown = CpusInUse { used: 0.0, cpus: 1, threads: 0.0 };
+        Self(rqps_probe::cpus_in_use(LOOK).unwrap_or(unknown))
     }
 
     pub fn is_busy(&self) -> bool {
-        self.used >= BUSY_SHARE * self.cpus as f64
+        self.0.used >= BUSY_SHARE * self.0.cpus as f64
     }
 
     /// `, longer while others use 1.9 of 2 CPUs, as now`; empty on a quiet host.
@@ -31,7 +27,7 @@ impl Busy {
         if self.is_busy() { format!(", longer {}", self.cause()) } else { String::new() }
     }
 
-    /// `, about 9 min while others use 1.9 of 2 CPUs (load average 30), as now`; empty on a quiet host.
+    /// `, about 9 min while others use 1.9 of 2 CPUs with 30 threads, as now`; empty on a quiet host.
     pub fn note_of(&self, seconds: f64) -> String {
         match self.is_busy() {
             true => format!(", about {} {}", duration_text(seconds), self.cause()),
@@ -40,14 +36,15 @@ impl Busy {
     }
 
     fn cause(&self) -> String {
-        let Self { used, cpus, load } = self;
-        let load = if load > used { format!(" (load average {load:.0})") } else { String::new() };
-        format!("while others use {used:.1} of {cpus} CPUs{load}, as now")
+        let CpusInUse { used, cpus, threads } = self.0;
+        let crowd = if threads > cpus as f64 { format!(" with {threads:.0} threads") } else { String::new() };
+        format!("while others use {used:.1} of {cpus} CPUs{crowd}, as now")
     }
 
     /// How many times as long work takes that shares the CPUs with them: 2 beside others that could use all.
     pub fn longer(&self) -> f64 {
-        if self.is_busy() { 1.0 + self.used.max(self.load) / self.cpus as f64 } else { 1.0 }
+        let CpusInUse { used, cpus, threads } = self.0;
+        if self.is_busy() { 1.0 + used.max(threads) / cpus as f64 } else { 1.0 }
     }
 }
 
@@ -57,17 +54,17 @@ mod tests {
 
     #[test]
     fn a_busy_host_is_told_of_and_a_quiet_one_is_not() {
-        let of = |used, cpus| Busy { used, cpus, load: 0.0 };
+        let of = |used, cpus| Busy(CpusInUse { used, cpus, threads: 0.0 });
         assert_eq!(of(1.94, 2).note(), ", longer while others use 1.9 of 2 CPUs, as now");
         assert_eq!(of(0.3, 2).note(), "");
         assert_eq!(of(2.0, 64).note(), "");
         assert_eq!([of(2.0, 2), of(1.0, 2), of(0.3, 2)].map(|busy| busy.longer()), [2.0, 1.5, 1.0]);
-        // Programs that wait for a CPU take their turns, too; those of the minute before count no more.
-        let crowded = Busy { load: 30.0, ..of(2.0, 2) };
+        // Threads that wait for a CPU take their turns, too.
+        let crowded = Busy(CpusInUse { used: 2.0, cpus: 2, threads: 30.0 });
         assert_eq!(
             crowded.note_of(540.0),
-            ", about 9 min while others use 2.0 of 2 CPUs (load average 30), as now"
+            ", about 9 min while others use 2.0 of 2 CPUs with 30 threads, as now"
         );
-        assert_eq!([crowded.longer(), Busy { load: 30.0, ..of(0.3, 2) }.longer()], [16.0, 1.0]);
+        assert_eq!(crowded.longer(), 16.0);
     }
 }
