@@ -301,9 +301,9 @@ pub fn execute_then(
 fn kept(run: &Run) -> Option<String> {
     if run.meta.protocol == "isolated" {
         let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
-        let again = "the block that was cut off is measured again";
+        let again = "the one that was cut off is measured again";
         return Some(match done {
-            0 => "no block was measured to its end".to_owned(),
+            0 => "nothing yet: no block was measured to its end".to_owned(),
             _ => format!("{}; {again}", counted(done, "block")),
         });
     }
