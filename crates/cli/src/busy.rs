@@ -1,5 +1,7 @@
 //! What others use of the CPUs, beside an estimate of time: it is one of a quiet host.
 
+use rqps_plan::estimate::duration_text;
+use rqps_probe::CpusInUse;
 use std::time::Duration;
 
 /// From this share of all CPUs on.
@@ -8,33 +10,41 @@ const BUSY_SHARE: f64 = 0.25;
 const LOOK: Duration = Duration::from_millis(400);
 
 /// CPUs that others use. Look before anything is started.
-pub struct Busy {
-    used: f64,
-    cpus: usize,
-}
+pub struct Busy(CpusInUse);
 
 impl Busy {
     pub fn now() -> Self {
-        let (used, cpus) = rqps_probe::cpus_in_use(LOOK).unwrap_or((0.0, 1));
-        Self { used, cpus }
+        let unknown = CpusInUse { used: 0.0, cpus: 1, threads: 0.0 };
+        Self(rqps_probe::cpus_in_use(LOOK).unwrap_or(unknown))
     }
 
     pub fn is_busy(&self) -> bool {
-        self.used >= BUSY_SHARE * self.cpus as f64
+        self.0.used >= BUSY_SHARE * self.0.cpus as f64
     }
 
     /// `, longer while others use 1.9 of 2 CPUs, as now`; empty on a quiet host.
     pub fn note(&self) -> String {
-        let Self { used, cpus } = self;
+        if self.is_busy() { format!(", longer {}", self.cause()) } else { String::new() }
+    }
+
+    /// `, about 9 min while others use 1.9 of 2 CPUs with 30 threads, as now`; empty on a quiet host.
+    pub fn note_of(&self, seconds: f64) -> String {
         match self.is_busy() {
-            true => format!(", longer while others use {used:.1} of {cpus} CPUs, as now"),
+            true => format!(", about {} {}", duration_text(seconds), self.cause()),
             false => String::new(),
         }
     }
 
-    /// How many times as long a run takes that shares the CPUs with them: 2 beside others that could use all.
+    fn cause(&self) -> String {
+        let CpusInUse { used, cpus, threads } = self.0;
+        let crowd = if threads > cpus as f64 { format!(" with {threads:.0} threads") } else { String::new() };
+        format!("while others use {used:.1} of {cpus} CPUs{crowd}, as now")
+    }
+
+    /// How many times as long work takes that shares the CPUs with them: 2 beside others that could use all.
     pub fn longer(&self) -> f64 {
-        if self.is_busy() { 1.0 + self.used / self.cpus as f64 } else { 1.0 }
+        let CpusInUse { used, cpus, threads } = self.0;
+        if self.is_busy() { 1.0 + used.max(threads) / cpus as f64 } else { 1.0 }
     }
 }
 
@@ -44,10 +54,17 @@ mod tests {
 
     #[test]
     fn a_busy_host_is_told_of_and_a_quiet_one_is_not() {
-        let of = |used, cpus| Busy { used, cpus };
+        let of = |used, cpus| Busy(CpusInUse { used, cpus, threads: 0.0 });
         assert_eq!(of(1.94, 2).note(), ", longer while others use 1.9 of 2 CPUs, as now");
         assert_eq!(of(0.3, 2).note(), "");
         assert_eq!(of(2.0, 64).note(), "");
         assert_eq!([of(2.0, 2), of(1.0, 2), of(0.3, 2)].map(|busy| busy.longer()), [2.0, 1.5, 1.0]);
+        // Threads that wait for a CPU take their turns, too.
+        let crowded = Busy(CpusInUse { used: 2.0, cpus: 2, threads: 30.0 });
+        assert_eq!(
+            crowded.note_of(540.0),
+            ", about 9 min while others use 2.0 of 2 CPUs with 30 threads, as now"
+        );
+        assert_eq!(crowded.longer(), 16.0);
     }
 }

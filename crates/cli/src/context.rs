@@ -48,7 +48,7 @@ impl Context {
             dirs: Dirs::from_env(),
             format,
             color: color && format == Format::Text,
-            width: terminal_width(),
+            width: out::columns(std::io::stdout()),
             stop,
             exit_immediately,
         })
@@ -215,12 +215,6 @@ fn register_signals(stop: &Arc<AtomicBool>, exit_immediately: &Arc<AtomicBool>) 
         signal_hook::flag::register(signal, Arc::clone(exit_immediately))?;
     }
     Ok(())
-}
-
-/// Columns of the terminal on standard output, if known.
-fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// The signals that were ignored when this program started, one bit each from signal 1; 0 if unknown.

@@ -9,10 +9,12 @@ use rqps_builds::{Dirs, list_builds};
 use rqps_plan::Plan;
 use rqps_workloads::Dialect;
 use rqps_workloads::sql::{Dump, SqlPlan, dialect_of_address};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Interval of looking whether a dump is complete.
@@ -38,11 +40,19 @@ impl Drop for Taken {
     }
 }
 
-/// The statements that create a database's tables, without their rows.
+/// What databases answered, by their address: a command reads its plan several times.
+static STRUCTURES: Mutex<BTreeMap<String, Result<Vec<u8>, String>>> = Mutex::new(BTreeMap::new());
+
+/// The statements that create a database's tables, without their rows. Each database is asked once.
 ///
 /// # Errors
 /// Why they cannot be had.
 pub fn structure(address: &str) -> Result<Vec<u8>, String> {
+    let mut known = STRUCTURES.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(address.to_owned()).or_insert_with(|| ask_structure(address)).clone()
+}
+
+fn ask_structure(address: &str) -> Result<Vec<u8>, String> {
     let program = Program::of(address)?;
     let mut command = program.command(address)?;
     command.arg(program.structure_option());

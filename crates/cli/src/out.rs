@@ -5,6 +5,7 @@ use anyhow::Context;
 use rqps_report::tame;
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Start of every colour sequence, and the colours used here.
@@ -33,7 +34,23 @@ pub fn print_line(text: &str) -> anyhow::Result<()> {
 /// A message on standard error.
 pub fn message(text: &str) {
     // A failure cannot be reported anywhere.
+    let _written = writeln!(std::io::stderr().lock(), "{}", for_stderr(text));
+}
+
+/// Lines with commands to copy, on standard error: a terminal breaks them so that they can be pasted.
+pub fn commands(text: &str) {
     let _written = writeln!(std::io::stderr().lock(), "{}", tame(text));
+}
+
+/// Text as standard error shows it: escaped, and wrapped to a terminal.
+pub fn for_stderr(text: &str) -> String {
+    rqps_report::wrapped(&tame(text), columns(std::io::stderr()))
+}
+
+/// Columns of the terminal, if it is one.
+pub fn columns(terminal: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// Writes a file atomically: it is replaced completely or not at all.

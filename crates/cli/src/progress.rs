@@ -93,7 +93,7 @@ impl Progress {
         if self.bar.is_hidden() {
             out::message(text);
         } else {
-            self.bar.println(tame(text));
+            self.bar.println(out::for_stderr(text));
         }
     }
 

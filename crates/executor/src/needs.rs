@@ -7,7 +7,7 @@ use crate::isolated::distinct_loads;
 use crate::spec::clients_max;
 use rqps_builds::Dirs;
 use rqps_plan::estimate::{estimate, load_seconds};
-use rqps_plan::isolated::{LOADS, block_seconds};
+use rqps_plan::isolated::{LOADS, block_seconds, windows_seconds};
 use rqps_plan::{Plan, Protocol, schedule};
 use rqps_servers::{HostLimits, session_bytes};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,8 @@ const MANY_SESSIONS_BYTES: u64 = 200_000_000;
 pub struct Needs {
     /// Of the whole run; of blocks, until the first verdicts.
     pub seconds: f64,
+    /// Those of windows in blocks, which take as long on a busy host.
+    pub windows_seconds: f64,
     /// All data directories that exist at the same time: tables with their indexes, and what a server writes without
     /// them; without the logs of loads and tests.
     pub data_bytes: u64,
@@ -62,6 +64,10 @@ impl Needs {
                 (copies + resident_here, loads as f64 * load_seconds(plan) + blocks_s)
             }
         };
+        let windows_seconds = match plan.protocol {
+            Protocol::Sequence => 0.0,
+            Protocol::Isolated => FIRST_LOOK * windows_seconds(plan, plan.workload.steps.len()),
+        };
         let empty_bytes = ingredients.iter().map(|one| one.system.empty_bytes()).max().unwrap_or(0);
         let caches =
             ingredients.iter().map(|one| one.system.cache_bytes(&one.build, &one.config).unwrap_or(0));
@@ -71,6 +77,7 @@ impl Needs {
         caches.sort_unstable_by(|a, b| b.cmp(a));
         Self {
             seconds,
+            windows_seconds,
             data_bytes: copies.saturating_mul(of_data.saturating_add(empty_bytes)),
             log_bytes: resident_here.saturating_mul(logs.max().unwrap_or(0)),
             disk_free_bytes: host.disk_free_bytes,
@@ -185,6 +192,7 @@ mod tests {
     fn what_the_host_lacks_is_named() {
         let fits = Needs {
             seconds: 1.0,
+            windows_seconds: 0.0,
             data_bytes: 1 << 30,
             log_bytes: 0,
             disk_free_bytes: 2 << 30,

@@ -5,7 +5,7 @@ use crate::base::{self, BaseSteps};
 use crate::control::{RunControl, with_watchdog};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::isolated::Blocks;
+use crate::isolated::{Blocks, Forecast};
 use crate::passes::{GivenUp, Servers};
 use crate::profile::{ProfileRequest, Profiles};
 use crate::progress::Progress;
@@ -271,6 +271,7 @@ impl Execution {
             died: BTreeSet::new(),
             given_up: BTreeMap::new(),
             invalid: BTreeSet::new(),
+            forecast: Forecast::of(&self.setup, budget),
         };
         let why = blocks.run(control)?;
         Ok(match blocks.given_up.into_values().collect::<Vec<_>>() {

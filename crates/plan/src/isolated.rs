@@ -165,9 +165,12 @@ pub fn loads_seconds(plan: &Plan) -> f64 {
 
 /// Estimated seconds of a block of `tests` tests, before one has been measured.
 pub fn block_seconds(plan: &Plan, tests: usize) -> f64 {
-    let (windows, overhead) = windows_and_overhead(plan, tests);
-    let seconds = plan.blocks().window_seconds;
-    overhead + windows * seconds * (1.0 + WARMUP_SHARE)
+    windows_and_overhead(plan, tests).1 + windows_seconds(plan, tests)
+}
+
+/// Those in windows, whose length is given: they take as long on a busy host.
+pub fn windows_seconds(plan: &Plan, tests: usize) -> f64 {
+    windows_and_overhead(plan, tests).0 * plan.blocks().window_seconds * (1.0 + WARMUP_SHARE)
 }
 
 /// Estimated seconds of the loads and this many blocks of all tests.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use procfs::{Current, CurrentSI, DiskStat, KernelStats, Meminfo};
+use procfs::{Current, CurrentSI, DiskStat, KernelStats, LoadAverage, Meminfo};
 
 use crate::error::{Error, Result};
 
@@ -204,19 +204,38 @@ pub fn dirty_bytes() -> Result<u64> {
     Ok(memory.dirty + memory.writeback)
 }
 
-/// How many CPUs are in use now, by all programs and other guests, and how many there are; looks for this long.
+/// CPUs that all programs and other guests use.
+#[derive(Debug, Clone, Copy)]
+pub struct CpusInUse {
+    pub used: f64,
+    pub cpus: usize,
+    /// Other threads that run or wait for a CPU, on average.
+    pub threads: f64,
+}
+
+/// Looks at threads that run, as often.
+const LOOKS: u32 = 8;
+
+/// How many CPUs are in use now; looks for this long.
 ///
 /// # Errors
-/// If `/proc/stat` cannot be read.
-pub fn cpus_in_use(look: Duration) -> Result<(f64, usize)> {
+/// If `/proc/stat` or `/proc/loadavg` cannot be read.
+pub fn cpus_in_use(look: Duration) -> Result<CpusInUse> {
     let before = HostCost::since_boot()?;
-    std::thread::sleep(look);
+    let mut others = 0;
+    for _ in 0..LOOKS {
+        std::thread::sleep(look / LOOKS);
+        let running = LoadAverage::current().map_err(Error::proc("/proc/loadavg"))?.cur;
+        // This thread is one of them.
+        others += running.saturating_sub(1);
+    }
     let spent = HostCost::since_boot()?.combine(&before, SINCE);
     let cpu = spent.cpu;
     let used = cpu.user_us + cpu.system_us + cpu.steal_us;
     let all = used + cpu.iowait_us + cpu.idle_us;
     let cpus = spent.cpus as usize;
-    Ok((used as f64 / all.max(1) as f64 * cpus as f64, cpus))
+    let used = used as f64 / all.max(1) as f64 * cpus as f64;
+    Ok(CpusInUse { used, cpus, threads: f64::from(others) / f64::from(LOOKS) })
 }
 
 #[cfg(test)]

@@ -108,7 +108,8 @@ impl Summary {
 /// That no verdict shows a change, and what it would take to decide those that are open.
 pub(crate) fn without_change(run: &Run, judged: Option<&Judged<'_>>) -> Vec<Block> {
     let open = judged.and_then(|judged| undecided::open(judged, &judged.all_lines()));
-    [Some(unchanged(run, "any test")), open].into_iter().flatten().map(Block::Text).collect()
+    let host = judged.and_then(undecided::not_quiet);
+    [Some(unchanged(run, "any test")), host, open].into_iter().flatten().map(Block::Text).collect()
 }
 
 pub(crate) fn unchanged(run: &Run, tests: &str) -> String {

@@ -20,11 +20,14 @@ pub(crate) fn client_noun(run: &Run) -> &'static str {
     run.windows.first().map_or("client", |window| window.result.unit.client_noun())
 }
 
-/// A run's state, with what continues an interrupted one.
+/// A run's state, with what continues an interrupted one, and what ended one of blocks.
 pub(crate) fn state(run: &Run) -> String {
-    match run.state() {
-        Status::Interrupted => format!("interrupted; `rqps resume {}` continues it", run.folder.name()),
-        state => state.to_string(),
+    match (run.state(), &run.status.reason) {
+        (Status::Interrupted, _) => {
+            format!("interrupted; `rqps resume {}` continues it", run.folder.name())
+        }
+        (Status::Complete, Some(why)) => format!("ended: {why}"),
+        (state, _) => state.to_string(),
     }
 }
 

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
-use rqps_report::{Gate, GateRules, Outcome, Screen, gate};
+use rqps_model::{HostFigure, HostQuantity};
+use rqps_report::{Gate, GateRules, Options, Outcome, Screen, Section, gate, show};
 use rqps_stats::Detector;
-use rqps_store::RunFolder;
+use rqps_store::{Run, RunFolder, Status};
 use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
 
 /// The gate of a run, with the run's name replaced.
@@ -22,6 +23,46 @@ fn at_gate(spec: &Spec, rules: GateRules) -> rqps_report::Result<Gate> {
 /// Slower in one test, more expensive in another, better in a third; a fourth has too few blocks.
 fn mixed() -> Spec {
     Spec { arms: vec![("base", "17.7"), ("control", "17.7"), ("head", "18.1")], ..Spec::mixed() }
+}
+
+#[test]
+fn what_ended_a_run_is_its_state_and_a_running_one_needs_no_resume() {
+    let results = tempfile::tempdir().unwrap();
+    let few = Spec { blocks: 2, ..Spec::default() };
+    let mut run = RunFolder::open(&write_run(results.path(), &few).unwrap()).unwrap();
+    let shown = |run: &Run| show(run, &Options::default()).unwrap();
+    run.status.reason = Some("budget used up after 2 blocks of at most 18".to_owned());
+    let ended = shown(&run);
+    assert!(ended.contains("(ended: budget used up after 2 blocks of at most 18)"), "{ended}");
+    assert!(ended.contains("would give the first verdicts: rqps resume"), "{ended}");
+    run.status.status = Status::Running;
+    let _writer = RunFolder::open_for_writing(run.folder.path()).unwrap();
+    let running = shown(&run);
+    assert!(running.contains("(running)") && running.contains("The run goes on"), "{running}");
+    assert!(!running.contains("rqps resume"), "{running}");
+}
+
+#[test]
+fn a_host_that_is_not_quiet_is_told_of_once_whatever_the_arms() {
+    let results = tempfile::tempdir().unwrap();
+    let arms = vec![("base", "16.11"), ("control", "16.11"), ("a", "17.7"), ("b", "18.1")];
+    let noisy = Spec { arms, block_sd: 1.0, counted: false, blocks: 3, ..Spec::default() };
+    let mut run = RunFolder::open(&write_run(results.path(), &noisy).unwrap()).unwrap();
+    let others = HostFigure { quantity: HostQuantity::OtherPrograms, value: 60.0, low: 60.0, high: 60.0 };
+    let steal = HostFigure { quantity: HostQuantity::Steal, value: 0.0, low: 0.0, high: 0.0 };
+    run.certificates.before = vec![others, steal];
+    let told = |text: &str| text.matches("not quiet: other programs").count();
+    let by_section =
+        |sections: Vec<Section>| show(&run, &Options { sections, ..Options::default() }).unwrap();
+    let both = by_section(vec![Section::Verdicts, Section::Remarks]);
+    assert_eq!(told(&both), 1, "{both}");
+    let gate = gate(&run, &GateRules::default()).unwrap();
+    assert_eq!(told(&gate.markdown), 1, "{}", gate.markdown);
+    // Without verdicts to explain, it is remarked.
+    let clear = Spec { arms: noisy.arms, ..Spec::mixed() };
+    let mut clear = RunFolder::open(&write_run(results.path(), &clear).unwrap()).unwrap();
+    clear.certificates.before = run.certificates.before.clone();
+    assert_eq!(told(&show(&clear, &Options::default()).unwrap()), 1);
 }
 
 #[test]

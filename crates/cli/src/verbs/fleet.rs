@@ -207,7 +207,7 @@ fn watch(context: &Context, fleet: &Fleet) -> anyhow::Result<ExitCode> {
                     let failed = pass.count(|state| *state == State::Failed);
                     let place = shown(&fleet.folder);
                     if failed > 0 {
-                        out::message(&format!("why         rqps fleet status {place}"));
+                        out::commands(&format!("why         rqps fleet status {place}"));
                         return Ok(ExitCode::from(EXIT_FAILED));
                     }
                     if !pass.is_cancelled {

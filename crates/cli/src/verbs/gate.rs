@@ -103,7 +103,7 @@ fn judge(context: &Context, folder: &Path, args: &GateArgs) -> anyhow::Result<Ex
     }
     let gate = rqps_report::gate(&run, &rules(&run, args)?)?;
     write(context, &gate, args)?;
-    out::message(&format!("why         rqps explain {}", folder.display()));
+    out::commands(&format!("why         rqps explain {}", folder.display()));
     Ok(match gate.outcome {
         Outcome::Regressed => ExitCode::from(EXIT_REGRESSION),
         Outcome::Incomplete => ExitCode::from(EXIT_FAILED),

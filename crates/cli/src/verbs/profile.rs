@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &ProfileArgs) -> anyhow::Result<ExitCode> {
     out::message(&format!("stacks  {}", path.join("profiles").display()));
     out::message(&format!("report  {}", report.display()));
     let tests: String = args.tests.iter().map(|test| format!(" {test}")).collect();
-    out::message(&format!("why     rqps explain {}{tests}", path.display()));
+    out::commands(&format!("why     rqps explain {}{tests}", path.display()));
     Ok(ExitCode::SUCCESS)
 }
 

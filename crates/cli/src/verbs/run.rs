@@ -17,7 +17,7 @@ use rqps_executor::{Execution, Finish, Ingredients, Needs};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Isolated, Plan, Protocol};
-use rqps_store::{NoResult, RunFolder};
+use rqps_store::{BlockStatus, NoResult, Run, RunFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -91,11 +91,6 @@ pub fn begin_told(
     results: &Path,
     told: &[String],
 ) -> anyhow::Result<Execution> {
-    let taken = take_dump(context, &plan, &results.join(format!(".dump-{}.sql", std::process::id())))?;
-    if let Some(taken) = &taken {
-        plan = check_plan(&taken.plan, "the dump")?.plan;
-    }
-    let dump = taken.as_ref().map(|taken| &*taken.file);
     let what = format!("getting the builds of {}", counted(plan.arms.len(), "arm"));
     let ingredients = with_build_progress(context, &what, None, |watch| {
         rqps_executor::resolve(&KIT, &plan, &context.dirs, watch)
@@ -110,6 +105,12 @@ pub fn begin_told(
         }
     }
     warn_of_own_configs(&plan, &ingredients, &context.dirs, told)?;
+    // A dump may take hours: what can be refused before is.
+    let taken = take_dump(context, &plan, &results.join(format!(".dump-{}.sql", std::process::id())))?;
+    if let Some(taken) = &taken {
+        plan = check_plan(&taken.plan, "the dump")?.plan;
+    }
+    let dump = taken.as_ref().map(|taken| &*taken.file);
     announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
     warn_of_many_clients(&plan);
     warn_about_families(&plan, &ingredients);
@@ -158,16 +159,20 @@ fn announce_needs(plan: &Plan, needs: Needs) {
             format!(", {cache} of cache{sessions} ({memory} of memory)")
         }
     };
-    let seconds = needs.seconds + if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
+    let certificates_s = if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
     let busy = Busy::now();
+    let needed_s = needs.windows_seconds + (needs.seconds - needs.windows_seconds) * busy.longer();
+    let note = match plan.protocol {
+        Protocol::Isolated => busy.note_of(needed_s + certificates_s),
+        Protocol::Sequence => busy.note(),
+    };
     let logs = match needs.log_bytes {
         few if few <= needs.data_bytes / 10 => String::new(),
         bytes => format!(" and up to {} for logs", human::bytes(bytes)),
     };
     out::message(&format!(
-        "needs       about {}{until}{}, {} {}{logs} ({} free){caches}",
-        duration_text(seconds),
-        busy.note(),
+        "needs       about {}{until}{note}, {} {}{logs} ({} free){caches}",
+        duration_text(needs.seconds + certificates_s),
         human::bytes(needs.data_bytes),
         if needs.places.is_empty() {
             "of disk for data".to_owned()
@@ -177,7 +182,6 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         human::bytes(needs.disk_free_bytes)
     ));
     let is_promised = plan.isolated.as_ref().is_some_and(|blocks| blocks.blocks_min > 0);
-    let needed_s = needs.seconds * busy.longer();
     if let Some(budget) = plan.budget.filter(|budget| !is_promised && budget.as_secs_f64() < needed_s) {
         let budget = duration_text(budget.as_secs_f64());
         out::message(&format!(
@@ -260,13 +264,16 @@ pub fn execute_then(
     let print_next_steps = |resuming: Option<&str>| {
         let place = folder.display();
         let mut text = format!("results so far: rqps show {place}");
+        if let Some(kept) = RunFolder::open(&folder).ok().as_ref().and_then(kept) {
+            text.insert_str(0, &format!("kept:           {kept}\n"));
+        }
         if let Some(resuming) = resuming {
             text.push_str(&format!("\n{resuming:<15} rqps resume {place}"));
         }
         if let Some(data) = &data {
             text.push_str(&format!("\nto give up:     rqps clean {place}   (deletes {})", data.display()));
         }
-        out::message(&text);
+        out::commands(&text);
     };
     if let Err(error) = &finish {
         print_next_steps(Some("to continue:").filter(|_| !error.needs_new_run()));
@@ -288,6 +295,20 @@ pub fn execute_then(
         out::message(&format!("rqps: {error}"));
     }
     Ok(ExitCode::from(EXIT_FAILED))
+}
+
+/// What a run that did not end has measured, and what a resume does with the rest.
+fn kept(run: &Run) -> Option<String> {
+    if run.meta.protocol == "isolated" {
+        let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+        let again = "the one that was cut off is measured again";
+        return Some(match done {
+            0 => "nothing yet: no block was measured to its end".to_owned(),
+            _ => format!("{}; {again}", counted(done, "block")),
+        });
+    }
+    let (done, all) = (run.scheduled().count(), run.meta.actions_total);
+    (all > 0).then(|| format!("{done} of {all} actions; the one that was cut off is done again"))
 }
 
 /// Names the steps of a finished run that have no valid result, or some invalid ones; `code` is the exit code if there
@@ -315,12 +336,12 @@ pub fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     out::message(&format!("\npage        {}", report.display()));
     out::message(&format!("report      {}", folder.join(REPORT_FILE).display()));
     if run.windows.iter().any(|window| window.valid()) {
-        out::message(&format!("why         rqps explain {}", folder.display()));
+        out::commands(&format!("why         rqps explain {}", folder.display()));
     }
     if run.meta.protocol == "isolated" {
-        out::message(&format!("pass/fail   rqps gate {}", folder.display()));
+        out::commands(&format!("pass/fail   rqps gate {}", folder.display()));
     }
-    out::message(&format!("everything  rqps show {}", folder.display()));
+    out::commands(&format!("everything  rqps show {}", folder.display()));
     Ok(())
 }
 

@@ -109,7 +109,7 @@ fn with_command(
 
 fn wait_for_signal(context: &Context, dbms: Dbms, server: &Server) {
     for (name, value) in environment(dbms, &rqps_executor::server::endpoint(server), server.pid()) {
-        out::message(&format!("export {name}={value}"));
+        out::commands(&format!("export {name}={value}"));
     }
     out::message("Ctrl-C stops the server and removes its data");
     while !context.stop.load(Ordering::Relaxed) {

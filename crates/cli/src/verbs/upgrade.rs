@@ -124,7 +124,7 @@ fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     print(context, folder)?;
     out::message(&format!("\nreport      {}", report.display()));
     out::message(&format!("page        {}", page.display()));
-    out::message(&format!("why         rqps explain {}", folder.display()));
+    out::commands(&format!("why         rqps explain {}", folder.display()));
     Ok(())
 }
 

@@ -20,6 +20,7 @@ fn interrupt(bench: &Bench, running: Running, signal: Signal) {
     let ended = running.end().expect(130);
     assert!(sent.elapsed() < STOP_TIMEOUT, "{:?}\n{}", sent.elapsed(), ended.stderr);
     assert!(ended.stderr.contains("rqps: interrupted"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("kept:           "), "{}", ended.stderr);
     bench.expect_no_process();
     let status = bench.call(&["status"]).expect(0).stdout;
     assert!(status.contains("interrupted"), "{status}");

@@ -6,6 +6,7 @@ use rqps_store::RunFolder;
 use rqps_wire::Host;
 use rqps_wire::postgres::Connection;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 const SCHEMA: &str = "CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL, amount int NOT NULL);\n\
     INSERT INTO orders SELECT i, i % 50 + 1, i % 7 FROM generate_series(1, 2000) i;\n\
@@ -186,6 +187,36 @@ fn a_dump_is_loaded() {
     );
     let names = fs::read_dir(bench.results()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with(".dump")));
+}
+
+#[test]
+fn a_database_is_asked_once_and_not_dumped_before_options_are_checked() {
+    let bench = Bench::new();
+    let (bin, asked) = (bench.path().join("bin"), bench.path().join("asked"));
+    fs::create_dir(&bin).unwrap();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo 'pg_dump (PostgreSQL) 99.1' && exit\necho \"$@\" >> {}\n\
+         echo 'CREATE TABLE public.orders (id integer);'\n",
+        asked.display()
+    );
+    fs::write(bin.join("pg_dump"), script).unwrap();
+    fs::set_permissions(bin.join("pg_dump"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(bench.path().join("misspelled.conf"), "shared_bufers = 32MB\n").unwrap();
+    let build = format!("postgres-{}", exact_version("18"));
+    let plan = bench.plan_text(&format!(
+        "protocol = \"isolated\"\nbase = \"a\"\n[workload]\nbenchmark = \"sql\"\n\
+         [sql]\ndump = \"postgresql://me@db/shop\"\n[sql.tests]\nlook = \"SELECT id FROM orders\"\n\
+         [[arm]]\nname = \"a\"\nbuild = \"{build}\"\nconfig = \"./misspelled.conf\"\n"
+    ));
+    let head = format!("postgres-{}", exact_version("17"));
+    let path = std::env::var("PATH").unwrap();
+    let gate = ["gate", "--plan", plan.to_str().unwrap(), "--base", &build, "--head", &head];
+    let mut command = bench.rqps(&gate);
+    command.env("PATH", format!("{}:{path}", bin.display()));
+    let refused = Running::of(command).end().expect(2).stderr;
+    assert!(refused.contains("no version in this plan knows `shared_bufers`"), "{refused}");
+    let asked = fs::read_to_string(asked).unwrap();
+    assert!(asked.lines().count() == 1 && asked.contains("--schema-only"), "{asked}");
 }
 
 #[test]

@@ -112,6 +112,7 @@ impl Blocks<'_> {
             let part = (at + 1) as f64 / drawn.tests.len() as f64 / parts;
             let (share, seconds_left) = context.progress.after(part);
             self.record_progress(share, seconds_left, control)?;
+            self.foresee_in_block(context.data, (part, context.progress.began), control)?;
             if self.ages_tables(&turns.test, context) {
                 self.count((drawn, &[&turns.test]), Some(ready), context, control)?;
             } else {

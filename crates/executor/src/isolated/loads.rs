@@ -196,6 +196,7 @@ impl Data {
         for snapshot in [origin.loaded(load), origin.snapshot(load)] {
             if !self.is_made(blocks, snapshot) {
                 self.make(blocks, snapshot, origin, control)?;
+                blocks.foresee_after_load(self, control)?;
             }
         }
         Ok(())
@@ -212,6 +213,16 @@ impl Data {
         let has_all =
             |load: &u32| arms.clone().all(|(_, origin)| self.is_made(blocks, origin.snapshot(*load)));
         (1..=LOADS).filter(has_all).collect()
+    }
+
+    /// The number of snapshots that blocks will need and that are not made.
+    pub fn missing(&self, blocks: &Blocks<'_>) -> usize {
+        let arms = self.origins.iter().enumerate().filter(|(arm, _)| !blocks.given_up.contains_key(arm));
+        let needed = arms.flat_map(|(_, origin)| {
+            (1..=LOADS).flat_map(|load| [origin.loaded(load), origin.snapshot(load)])
+        });
+        let needed: BTreeSet<Snapshot> = needed.collect();
+        needed.into_iter().filter(|snapshot| !self.is_made(blocks, *snapshot)).count()
     }
 
     fn start_once(

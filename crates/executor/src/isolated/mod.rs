@@ -4,18 +4,20 @@
 //! `loads` makes the snapshots that arms start from; `data` restores them and starts servers; `pilot` finds
 //! the fixed work of every test; `block` measures one block; `count` and `counted` count instructions on
 //! hosts without hardware counters; `environment` voids blocks around which the host changed; `next` decides
-//! what the next block measures.
+//! what the next block measures; `forecast` tells that the first verdicts will be late.
 
 mod block;
 mod count;
 mod counted;
 mod data;
 mod environment;
+mod forecast;
 mod loads;
 mod next;
 mod pilot;
 
 pub(crate) use data::{WARM_ROWS_MAX, with_config_of_blocks};
+pub(crate) use forecast::Forecast;
 pub(crate) use loads::distinct_loads;
 
 use crate::control::RunControl;
@@ -48,6 +50,7 @@ pub(crate) struct Blocks<'a> {
     pub given_up: BTreeMap<usize, Error>,
     /// Names of arms and steps that had an invalid window.
     pub invalid: BTreeSet<(String, String)>,
+    pub forecast: Forecast,
 }
 
 /// Why a run has nothing more to measure, whatever its budget, and what to do; `None` if it has.

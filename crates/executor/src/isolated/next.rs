@@ -124,7 +124,10 @@ fn first_blocks(
         let why = format!(
             "budget too short: verdicts need {first_look} blocks, and after {done} about {need} more"
         );
-        let short_text = format!("budget too short; about {need} more until the first verdicts");
+        let of = plan.blocks().blocks_max;
+        let short_text = format!(
+            "budget too short, ended after {done} of at most {of}; about {need} more until the first verdicts"
+        );
         return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
             .outlook();
     }
@@ -198,7 +201,10 @@ fn undecided(
                 format!("{can_be_reached} of them")
             }
         );
-        let short_text = format!("budget used up; {} inconclusive", counted(open.len(), "verdict"));
+        let done = counted(verdicts.blocks_done, "block");
+        let inconclusive = counted(open.len(), "verdict");
+        let short_text =
+            format!("budget used up after {done} of at most {blocks_max}; {inconclusive} inconclusive");
         return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
             .outlook();
     }

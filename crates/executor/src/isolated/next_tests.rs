@@ -45,6 +45,14 @@ fn tests_of(outlook: &Outlook) -> Vec<String> {
     }
 }
 
+/// What a run's state says of its end.
+fn short_text(outlook: &Outlook) -> &str {
+    match &outlook.what {
+        Next::Measure(tests) => panic!("not stopped, but {tests:?}"),
+        Next::Stop(stop) => &stop.short_text,
+    }
+}
+
 fn why_stopped(outlook: &Outlook) -> String {
     match &outlook.what {
         Next::Measure(tests) => panic!("not stopped, but {tests:?}"),
@@ -75,6 +83,8 @@ fn verdicts_may_overrun_the_budget_a_little_and_what_a_plan_promises_wholly() {
     assert!(why_stopped(&short).contains("verdicts need 3 blocks"), "{}", why_stopped(&short));
     assert!(why_stopped(&short).contains("rqps resume made-up-"), "{}", why_stopped(&short));
     assert!(why_stopped(&short).ends_with(" --more 6m"), "{}", why_stopped(&short));
+    let text = short_text(&short);
+    assert!(text.starts_with("budget too short, ended after 1 block of at most 18; about "), "{text}");
     let nearly = outlook(&one, "", Some(220));
     assert_eq!(tests_of(&nearly).len(), TESTS.len(), "over by less than a quarter");
     assert!(nearly.why.contains("after the budget"), "{}", nearly.why);
@@ -208,6 +218,8 @@ fn only_undecided_and_affordable_tests_are_measured() {
     // With room for what a resume begins with.
     let minutes = ((all.seconds_left.unwrap() * 1.2 + 30.0) / 60.0).ceil();
     assert!(why_stopped(&none).ends_with(&format!(" --more {minutes}m")), "{}", why_stopped(&none));
+    let text = short_text(&none);
+    assert!(text.starts_with("budget used up after 5 blocks of at most 18; "), "{text}");
     let capped = outlook(&noisy, "blocks_max = 5", None);
     assert!(why_stopped(&capped).contains("blocks_max = 5"), "{}", why_stopped(&capped));
     assert!(!why_stopped(&capped).contains("the other 1 need"), "{}", why_stopped(&capped));

@@ -45,7 +45,10 @@ const WORDS: [(&str, &str); 15] = [
         "the smallest change for the worse that this many blocks would have detected with 80 % probability",
     ),
     ("canary", "a small fixed workload that probes the host before and after each block"),
-    ("void", "of a block: disturbed by the host or interrupted. None of its windows counts"),
+    (
+        "void",
+        "of a block: a server died in it, the host changed, or it was interrupted. None of its windows counts",
+    ),
 ];
 
 pub(super) fn section(page: &Page<'_>) -> Result<Markup> {

@@ -85,7 +85,8 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
     let trust = trust::lines(judged);
     let arms: Vec<(usize, Vec<Line<'_>>)> =
         judged.measured().map(|arm| (arm, judged.lines(arm, |_| true))).collect();
-    let open = undecided::open(judged, &judged.all_lines()).map(Block::Text);
+    let open = [undecided::not_quiet(judged), undecided::open(judged, &judged.all_lines())];
+    let open: Vec<Block> = open.into_iter().flatten().map(Block::Text).collect();
     html! {
         @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
         @for text in disturbed::of_passes(&page.comparison) { p.callout.alarm { (text) } }
@@ -100,7 +101,7 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
             (unpaired_rates(page, judged, *arm))
         }
         @if let Some(invalid) = verdicts::without_result(judged.run, |_| true) { (blocks::blocks(&[invalid], 2)) }
-        @if let Some(open) = open { (blocks::blocks(&[open], 2)) }
+        (blocks::blocks(&open, 2))
         (warnings(page))
         (all_tests::figures(page))
         @for (arm, lines) in &arms {

@@ -20,6 +20,9 @@ use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::number;
+use crate::tables::undecided;
+use crate::verdict_lines::Judged;
+use std::rc::Rc;
 
 /// The table, with plain answers about each run's host; empty without certificates.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
@@ -130,12 +133,18 @@ pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bo
 }
 
 /// What makes a run's rates doubtful, what changed during a run, and how the hosts of several runs differed.
+/// Verdicts tell why most of them are inconclusive.
 pub(crate) fn remarks(comparison: &Comparison<'_>) -> Vec<String> {
+    let judged = Judged::all(comparison).unwrap_or_default();
     let runs: Vec<&Run> = comparison.runs().into_iter().filter(|run| is_certified(run)).collect();
     let mut remarks = Vec::new();
     for run in &runs {
         let (name, certificates) = (run.folder.name(), &run.certificates);
-        if let Some(doubt) = host_doubt(&certificates.before, WindowOrder::of(run)) {
+        let is_said =
+            |one: &Rc<Judged<'_>>| one.run.folder.name() == name && undecided::not_quiet(one).is_some();
+        if !judged.iter().any(is_said)
+            && let Some(doubt) = host_doubt(&certificates.before, WindowOrder::of(run))
+        {
             remarks.push(format!("{name}: the host was {doubt}"));
         }
         let changes = host_changes(&certificates.before, &certificates.after).into_iter();

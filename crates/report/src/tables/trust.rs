@@ -2,7 +2,7 @@
 
 use rqps_model::{Digits, counted};
 use rqps_stats::Metric;
-use rqps_store::{Arm, BlockStatus, Run};
+use rqps_store::{Arm, BlockStatus, CUT_OFF, Run};
 use rqps_verdicts::{
     AfterResume, Agreement, FalseAlarmCheck, InstructionSource, Measured, about, measured_after_resume,
 };
@@ -170,6 +170,17 @@ fn copies(run: &Run) -> Option<String> {
     Some(format!("copies: {}", setting.value))
 }
 
+/// `block 1: the host changed: …; the others in section blocks`: what spoilt a block, rather than an interruption.
+fn why_void(run: &Run) -> String {
+    let void = || run.blocks.iter().filter(|block| block.status == BlockStatus::Void);
+    let spoilt = void().filter_map(|block| Some((block.number, block.note.as_deref()?)));
+    let Some((number, why)) = spoilt.into_iter().find(|(_, why)| *why != CUT_OFF) else {
+        return "interrupted".to_owned();
+    };
+    let others = if void().count() > 1 { "; the others in section blocks" } else { "" };
+    format!("block {number}: {why}{others}")
+}
+
 fn blocks(judged: &Judged<'_>) -> String {
     let (done, void) = (judged.verdicts.blocks_done, judged.verdicts.blocks_void);
     let restored_by = judged.run.blocks.first().map_or("", |block| block.restored_by.as_str());
@@ -184,9 +195,7 @@ fn blocks(judged: &Judged<'_>) -> String {
     };
     let void = match void {
         0 => "none void".to_owned(),
-        void => {
-            format!("{void} void (interrupted, or disturbed by the host; see section blocks), not used")
-        }
+        void => format!("{void} void ({}), not used", why_void(judged.run)),
     };
     let missing = without_results(judged.run);
     if let Some(repeats) = judged.uneven_repeats() {

@@ -13,6 +13,9 @@ use crate::verdict_lines::{Judged, Line};
 /// An open rate whose interval is further than this factor from base's is named: it would be a large change.
 const CLEAR_FACTOR: f64 = 1.25;
 
+/// Of a run that a process is measuring.
+const GOES_ON: &str = "The run goes on and may decide more.";
+
 /// How many verdicts are inconclusive, and what it would take to decide them.
 pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     let open: Vec<&Verdict> =
@@ -34,6 +37,19 @@ pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
     // A command comes last.
     let sentences: Vec<String> = invalid.into_iter().chain(open).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// Why most of all verdicts are inconclusive, if the host was not quiet. Reports say it once, whatever the arms.
+pub(crate) fn not_quiet(judged: &Judged<'_>) -> Option<String> {
+    let lines = judged.all_lines();
+    let verdicts: Vec<&Verdict> = lines.iter().flat_map(Line::judged).collect();
+    let open = verdicts.iter().filter(|verdict| verdict.class == Class::Inconclusive).count();
+    let is_enough = judged.verdicts.blocks_done >= judged.blocks_min();
+    if !is_enough || 2 * open <= verdicts.len() || judged.run.meta.is_imported() {
+        return None;
+    }
+    let doubt = host_doubt(&judged.run.certificates.before, WindowOrder::of(judged.run));
+    doubt.map(|doubt| format!("The host was {doubt}."))
 }
 
 /// `2 verdicts on cost are`; `more` is `""`, or `" more"` after other verdicts.
@@ -91,7 +107,7 @@ fn others_open(
                 )
             }
             false if judged.run.state() == Status::Running => {
-                format!("{state} The run goes on and may decide more.")
+                format!("{state} {GOES_ON}")
             }
             false if is_too_short => {
                 format!("{state} Run the plan with `passes = {least}` or more to decide them.")
@@ -127,10 +143,6 @@ fn others_open(
         Some(why) => format!("{state} {why}"),
         None => state,
     };
-    let state = match not_quiet(judged, lines, open.len()) {
-        Some(why) => format!("{state} {why}"),
-        None => state,
-    };
     let them = match (noisy, open.len()) {
         (0, 1) => "it".to_owned(),
         (0, _) => "them".to_owned(),
@@ -142,9 +154,8 @@ fn others_open(
         _ if judged.run.meta.is_imported() => Some(open_of_import(judged, &open, &verdicts_are, state)),
         (false, false) if noisy == open.len() => Some(state),
         (false, true) if judged.run.meta.protocol == "isolated" => {
-            let seconds = seconds_of_resume(judged.run, seconds, least);
-            let command = resume_command(judged.run, seconds);
-            Some(format!("{state} About {} more would probably decide {them}: {command}", about(seconds)))
+            let outcome = format!("would probably decide {them}");
+            Some(with_resume(judged, &state, seconds, &outcome))
         }
         (false, true) => Some(format!("{state} More passes would probably decide {them}.")),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
@@ -205,9 +216,17 @@ fn with_more(judged: &Judged<'_>, state: &str, (blocks, seconds): (usize, f64)) 
     if ended + blocks > most {
         return format!("{state} This run ends with {most} blocks. {}", more_blocks(judged));
     }
-    let seconds = seconds_of_resume(run, seconds, judged.blocks_min());
-    let command = resume_command(run, seconds);
-    format!("{state} About {} more would give the first verdicts: {command}", about(seconds))
+    with_resume(judged, state, seconds, "would give the first verdicts")
+}
+
+/// What the outcome of so many seconds more would be, and how to measure them; a run that is going on does by itself.
+fn with_resume(judged: &Judged<'_>, state: &str, seconds: f64, outcome: &str) -> String {
+    if judged.run.state() == Status::Running {
+        return format!("{state} {GOES_ON}");
+    }
+    let seconds = seconds_of_resume(judged.run, seconds, judged.blocks_min());
+    let command = resume_command(judged.run, seconds);
+    format!("{state} About {} more {outcome}: {command}", about(seconds))
 }
 
 /// The open rate that is furthest from base's, if its interval keeps a distance.
@@ -256,13 +275,6 @@ fn not_called(judged: &Judged<'_>, most: &Verdict) -> String {
         times_base(most),
         if most.blocks == 1 { format!("one {noun} is") } else { format!("{} {noun}s are", most.blocks) }
     )
-}
-
-/// Why most verdicts are `open`, if the host was not quiet.
-fn not_quiet(judged: &Judged<'_>, lines: &[Line<'_>], open: usize) -> Option<String> {
-    let is_most = 2 * open > lines.iter().flat_map(Line::judged).count();
-    let doubt = host_doubt(&judged.run.certificates.before, WindowOrder::of(judged.run));
-    doubt.filter(|_| is_most).map(|doubt| format!("The host was {doubt}."))
 }
 
 /// Nothing here can measure more: whoever measured can repeat it.

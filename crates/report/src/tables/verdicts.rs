@@ -121,6 +121,7 @@ pub(crate) fn opening(
     blocks.extend(without_result(judged.run, is_here));
     let changes = changes(judged, lines);
     blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
+    blocks.extend(undecided::not_quiet(judged).filter(|_| is_first).map(Block::Text));
     blocks.extend(undecided::open(judged, lines).map(Block::Text));
     blocks
 }
