@@ -5,6 +5,7 @@ use crate::arm::ActiveArm;
 use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::run::Execution;
+use crate::spec::session_cpus;
 use rqps_builds::CpuSet;
 use rqps_model::random::Stream;
 use rqps_plan::{Action, ActionKind, OnServerDeath};
@@ -107,7 +108,9 @@ impl Execution {
         if self.writer().last_block()?.unwrap_or(0) >= pass {
             return Ok(());
         }
-        let cpus = CpuSet::online()?.to_string();
+        let online = CpuSet::online()?;
+        let shared_cpu = session_cpus(&online, self.plan().workload.clients, pass - 1);
+        let cpus = shared_cpu.unwrap_or(online).to_string();
         let arm = |(at, arm): (usize, &rqps_plan::Arm)| BlockArm {
             arm: arm.name.clone(),
             start_position: at as u32 + 1,

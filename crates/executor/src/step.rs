@@ -8,7 +8,9 @@ use crate::error::Result;
 use crate::measure::{StepOutput, measure, measure_in_turns};
 use crate::passes::{GivenUp, Servers};
 use crate::run::Execution;
+use crate::spec::session_cpus;
 use crate::work::Done;
+use rqps_builds::{CpuSet, pin_this_thread};
 use rqps_driver::Turn;
 use rqps_model::{FixedWork, Limit};
 use rqps_plan::{Action, ActionKind, StepDef};
@@ -117,21 +119,33 @@ impl Execution {
         let names: Vec<&str> = taking_part.iter().map(|arm| self.plan().arms[*arm].name.as_str()).collect();
         control.progress.action_started(&seqs, &names.join(", "), &step.name);
         let started_at_ms = now_ms();
+        let online = CpuSet::online()?;
+        let shared_cpu = session_cpus(&online, step.clients, *pass - 1);
+        let _pinned = shared_cpu.as_ref().map(pin_this_thread).transpose()?;
         let mut arms = active.in_order(&taking_part);
         for arm in &mut arms {
             arm.instance.thaw();
+            // Fails if the server was killed while it was frozen, which its session will tell.
+            let _placed = arm.instance.pin_sessions(shared_cpu.as_ref().unwrap_or(&online));
             control.set_current(arm);
         }
         // In the first pass base's events are new, and the others do as many.
         let work = self.base_steps.get(&step.name).filter(|_| *pass > 1 && step.as_base).cloned();
         let repeats = begun.iter().flatten().any(|attempt| *attempt > 1);
-        let job = Job { turn: Some(Turn::Time(TURN)), freezes: true, repeats, ..self.job(step, work) };
+        let job = Job {
+            turn: Some(Turn::Time(TURN)),
+            freezes: true,
+            yields_cpu: shared_cpu.is_some(),
+            repeats,
+            ..self.job(step, work)
+        };
         let outputs = measure_in_turns(&mut arms, self.driver(), &job, true, control);
         let outputs: Vec<Result<_>> = arms
             .into_iter()
             .zip(outputs)
             .map(|(arm, output)| {
                 let durable = output.and_then(|output| {
+                    arm.instance.pin_sessions(&online)?;
                     if step.writes {
                         arm.make_durable()?;
                     }

@@ -73,7 +73,7 @@ fn a_server_that_dies_in_its_turn_does_not_end_the_step_of_the_others() {
     let bench = Bench::new();
     let plan = bench.plan("passes = 2", STEPS, &["18", "18", "18"]);
     let mut running = bench.start(&["run", plan.to_str().unwrap()]);
-    running.expect_line(&["c ", "update-index"]);
+    running.expect_line(&["c  update-index"]);
     let of_b = |arguments: &str| arguments.contains("/b/data") && !arguments.starts_with("postgres:");
     wait_for("sessions of the next step", || (sessions(&bench).len() > 3).then_some(()));
     let mut processes = bench.processes().into_iter();
