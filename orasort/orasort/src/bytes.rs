@@ -68,6 +68,27 @@ pub(crate) fn common_prefix_from(a: &[u8], b: &[u8], from: usize) -> usize {
     len
 }
 
+/// Whether two slices that have `from` bytes in common, unless one ends before, have `to`, which are not fewer. How
+/// long it takes does not depend on the slices where they do.
+#[inline(always)]
+pub(crate) fn agree(a: &[u8], b: &[u8], from: usize, to: usize) -> bool {
+    let mut at = to;
+    if a.len().min(b.len()) < to {
+        return false;
+    }
+    // From the end on, as what lies before `from` may be looked at again, and what lies behind `to` may not.
+    while at > from {
+        let (Some(before_a), Some(before_b)) = (a[..at].last_chunk::<8>(), b[..at].last_chunk::<8>()) else {
+            return (chunk(a, 0) ^ chunk(b, 0)) >> (64 - 8 * at) == 0;
+        };
+        if before_a != before_b {
+            return false;
+        }
+        at -= 8;
+    }
+    true
+}
+
 /// Whether slices of one length are equal. Most often they are, and a call of the library's comparison would take
 /// longer than it works.
 #[inline(always)]
@@ -115,6 +136,23 @@ mod tests {
                 bytes[..some].copy_from_slice(&rest[..some]);
                 let mask = (0..some).fold(0, |mask, _| mask >> 8 | 0xff << 56);
                 assert_eq!(chunk_and_mask(&key[..len], at), (u64::from_be_bytes(bytes), mask), "{len} {at}");
+            }
+        }
+    }
+
+    /// Slices agree as far as they do, whatever of it was known, and not further than the shorter one reaches.
+    #[test]
+    fn slices_agree_up_to_where_they_differ() {
+        let a: Vec<u8> = (1..=40).collect();
+        for len in 0..=a.len() {
+            for differ in 0..=len {
+                let mut b = a[..len].to_vec();
+                b.iter_mut().skip(differ).for_each(|byte| *byte = 0);
+                for to in 0..=a.len() {
+                    for from in 0..=to.min(differ) {
+                        assert_eq!(agree(&a, &b, from, to), to <= differ, "{len} {differ} {from} {to}");
+                    }
+                }
             }
         }
     }

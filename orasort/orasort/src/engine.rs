@@ -14,17 +14,17 @@
 //! Fresh   nothing is known               -> entries are made (load.rs)               -> Open
 //! Tied    all words are the same         -> few: a leaf (leaf.rs)                    -> ready
 //!                                           else: words further on (load.rs)         -> Open
-//!                                           many of which the next words would tell  -> a frame for each bucket
-//!                                           little: cut by whole keys (splitters.rs)
 //! Open    words of no known order        -> few: insertion sort                      -> Sorted
 //!                                           all the same: finished, or               -> Tied
 //!                                           else: radix step (digit.rs), by length   -> a frame for each bucket
-//!                                           where words are the same and keys end,
-//!                                           or by comparison if no digit spreads     -> Sorted
+//!                                           where words are the same and keys end;
+//!                                           no digit spreads, and words repeat:
+//!                                           few as a leaf,                           -> ready
+//!                                           many are parted in three by a word       -> a frame for each part
+//!                                           no digit spreads: by comparing words     -> Sorted
 //! Near    as Open, but no entry is far from its place: insertion sort                -> Sorted
 //! Sorted  words in order                 -> up to the first large tie, small ones    -> Tied and the rest
 //!                                           sorted as leaves: ready; then
-//! Ready   equal keys, or nothing to do   -> ready
 //! ```
 //!
 //! **Cost.** Every load takes each key of the range at least one word further into the bytes that tell it apart, or
@@ -40,22 +40,17 @@ use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length,
 use crate::finder::Finder;
 use crate::insertion::{INSERTION_MAX, insertion_sort};
 use crate::keys::Keys;
-use crate::leaf::{Leaves, compare};
-use crate::load::{Passed, guess_for, guess_fresh, load, make, make_bare, prefetch_ties, scan};
+use crate::leaf::{Leaves, compare, part, pivot_of, sort_words};
+use crate::load::{Passed, guess_for, guess_fresh, load, make, prefetch_ties, scan};
 use crate::range::{Kind, Range, Sides};
-use crate::splitters::Splitters;
 use crate::window::Window;
 
-/// Up to this many keys whose words tie are sorted as a leaf. Under Miri, where few keys have to do, it is less.
-const LEAF_MAX: usize = if cfg!(miri) { 24 } else { 1024 };
+/// Up to this many keys are sorted as a leaf where their words tie, or where some do and no digit spreads. Of more,
+/// those who want the first rows would wait for all. Under Miri, where few keys have to do, it is less.
+const LEAF_MAX: usize = if cfg!(miri) { 24 } else { 1 << 16 };
 
 /// Up to this many words are sorted by comparison, unless a digit tells nearly all of them apart.
 const COMPARE_MAX: usize = if cfg!(miri) { 40 } else { 4096 };
-
-/// Where more than one of so many keys has the word of another, a range of at least `CUT_MIN` keys is cut by whole
-/// keys: fewer are likely to lie in the caches next to the core, where loading their words again takes less.
-const TIES_OF: usize = 8;
-const CUT_MIN: usize = if cfg!(miri) { 40 } else { 1 << 17 };
 
 /// After so many steps that told few keys apart they are compared in full: many are likely to be the beginnings of
 /// others, which no step by their bytes gets out of soon.
@@ -78,8 +73,6 @@ pub(crate) struct Engine<'k, K: ?Sized> {
     stable: bool,
     counts: Vec<u32>,
     leaves: Leaves,
-    /// The bucket of each entry of a range that is cut by whole keys.
-    buckets: Vec<u16>,
 }
 
 impl<'k, K: Keys + ?Sized> Engine<'k, K> {
@@ -90,11 +83,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         let finder = Finder::new(keys, options.order.flip());
         // SAFETY: nothing is known of the entries of a fresh range, and nothing is read of them.
         unsafe { Engine::start_as(finder, sides, 0, options, packed, Kind::Fresh) }
-    }
-
-    /// Gives it memory for the buckets of keys that are cut by whole keys.
-    pub(crate) fn hold_buckets(&mut self, buckets: Vec<u16>) {
-        self.buckets = buckets;
     }
 
     /// An engine for the entries in `sides[0]`, which have their words. Where those are equal keys share `shared`
@@ -134,8 +122,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             packed,
             stable,
             counts: Vec::new(),
-            leaves: Leaves::new(),
-            buckets: Vec::new(),
+            leaves: Leaves::new(len),
         };
         if len > 0 {
             engine.push(sides, Range { side: 0, start: 0, end: len, depth: shared, shared, stuck: 0 }, kind);
@@ -212,30 +199,14 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                 }
                 // SAFETY: as above.
                 Kind::Sorted => return unsafe { self.resolve_ties(sides, range) },
-                Kind::Ready => return Some(range),
                 Kind::Tied if range.len() <= LEAF_MAX => {
                     // SAFETY: as above.
                     unsafe { self.sort_leaf(sides, range) };
                     return Some(range);
                 }
-                Kind::Fresh | Kind::Tied => {
-                    // SAFETY: as above.
-                    let varying = unsafe {
-                        if kind == Kind::Fresh {
-                            self.make(sides, &mut range)
-                        } else {
-                            self.load(sides, &mut range)
-                        }
-                    };
-                    match varying {
-                        Some(varying) => varying,
-                        None => {
-                            // SAFETY: as above.
-                            unsafe { self.cut(sides, range) };
-                            return None;
-                        }
-                    }
-                }
+                Kind::Fresh => self.make(sides, &mut range),
+                // SAFETY: as above.
+                Kind::Tied => unsafe { self.load(sides, &mut range) },
                 Kind::Open if range.len() <= INSERTION_MAX => 0,
                 Kind::Open => scan(range.of(sides)),
             };
@@ -250,94 +221,54 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                 return Some(range);
             } else if range.of(sides).is_sorted_by_key(|entry| head(*entry)) {
                 kind = Kind::Sorted;
-            } else if self.split(sides, range, if words_vary == 0 { varying } else { words_vary }) {
-                return None;
             } else {
+                let varying = if words_vary == 0 { varying } else { words_vary };
+                let digit = Digit::fitting(varying, range.len());
+                let spreads = digit.spreads(range.of(sides));
+                if !spreads && words_vary != 0 && self.packed && pivot_of(range.of(sides)).1 {
+                    if range.len() > LEAF_MAX {
+                        self.part(sides, range);
+                        return None;
+                    }
+                    let entries = range.of_mut(sides);
+                    // SAFETY: as above.
+                    unsafe { self.leaves.sort(&self.finder, entries, range.shared, false, self.stable) };
+                    return Some(range);
+                }
+                if (spreads || range.len() > COMPARE_MAX) && self.split(sides, range, digit) {
+                    return None;
+                }
+                sort_words(range.of_mut(sides), self.stable);
                 kind = Kind::Sorted;
             }
         }
     }
 
-    /// Makes the entries of all keys, and returns the bits in which heads differ. None if words would tell too little
-    /// apart; then entries have none.
-    fn make(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> Option<u64> {
+    /// Makes the entries of all keys, and returns the bits in which heads differ.
+    fn make(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> u64 {
         let entries = range.of_mut(sides);
-        let (mut window, ties) = guess_fresh(&self.finder, entries.len(), self.packed);
+        let mut window = guess_fresh(&self.finder, entries.len(), self.packed);
         loop {
-            if should_cut(entries.len(), ties) {
-                if make_bare(&self.finder, entries) {
-                    return None;
-                }
-            } else if let Some(passed) = make(&self.finder, entries, 0, &mut window) {
+            if let Some(passed) = make(&self.finder, entries, 0, &mut window) {
                 // SAFETY: the entries were just made.
-                return Some(unsafe { self.finish(entries, range, &mut window, passed) });
+                return unsafe { self.finish(entries, range, &mut window, passed) };
             }
             // Once, for no key is too far off for a finder that asks the list.
             self.finder = self.finder.far();
         }
     }
 
-    /// Loads words behind those that are all the same, and returns the bits in which heads differ. None if words would
-    /// tell too little apart; then entries are as they were.
+    /// Loads words behind those that are all the same, and returns the bits in which heads differ.
     ///
     /// # Safety
     /// As of `work`.
-    unsafe fn load(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> Option<u64> {
+    unsafe fn load(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> u64 {
         let entries = range.of_mut(sides);
         // SAFETY: the caller promised it.
         unsafe {
-            let (mut window, ties) = guess_for(&self.finder, entries, range.shared, self.packed);
-            if should_cut(entries.len(), ties) {
-                return None;
-            }
+            let mut window = guess_for(&self.finder, entries, range.shared, self.packed);
             let passed = load(&self.finder, entries, &mut window);
-            Some(self.finish(entries, range, &mut window, passed))
-        }
-    }
-
-    /// Cuts a range at keys drawn from it: moves it to its shadow, and pushes a frame for each bucket.
-    ///
-    /// # Safety
-    /// As of `work`.
-    unsafe fn cut(&mut self, sides: &mut Sides<'_>, range: Range) {
-        let [left, right] = &mut *sides;
-        let (from, to) = if range.side == 0 { (left, right) } else { (right, left) };
-        let (from, to) = (&from[range.start..range.end], &mut to[range.start..range.end]);
-        // SAFETY: the caller promised it.
-        let splitters = unsafe { Splitters::draw(&self.finder, from, range.shared) };
-        let count = splitters.buckets();
-        if self.counts.len() < count {
-            self.counts.resize(count, 0);
-        }
-        let places = &mut self.counts[..count];
-        places.fill(0);
-        // SAFETY: the caller promised it.
-        unsafe { splitters.classify(&self.finder, from, &mut self.buckets, places) };
-        let mut next = 0;
-        for place in places.iter_mut() {
-            next += core::mem::replace(place, next);
-        }
-        for (entry, bucket) in from.iter().zip(&self.buckets) {
-            let place = &mut places[usize::from(*bucket)];
-            to[*place as usize] = *entry;
-            *place += 1;
-        }
-        let mut end = range.end;
-        for bucket in (0..count).rev() {
-            let start =
-                if bucket == 0 { range.start } else { range.start + self.counts[bucket - 1] as usize };
-            if start < end {
-                let depth = splitters.depth_of(if self.finder.flip == 0 { bucket } else { count - bucket });
-                let shared = depth.unwrap_or(range.shared);
-                let stuck = if end - start > range.len() - range.len() / 8 { range.stuck + 1 } else { 0 };
-                let kind = if depth.is_some() { Kind::Tied } else { Kind::Ready };
-                self.push(
-                    sides,
-                    Range { side: 1 - range.side, start, end, depth: shared, shared, stuck },
-                    kind,
-                );
-            }
-            end = start;
+            self.finish(entries, range, &mut window, passed)
         }
     }
 
@@ -383,14 +314,21 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         scan(entries)
     }
 
-    /// The radix step: moves the range to its shadow by a digit, and pushes a frame for each bucket. Where the digit
-    /// splits off too little, the range is sorted instead, and the answer is false.
-    fn split(&mut self, sides: &mut Sides<'_>, range: Range, varying: u64) -> bool {
-        let digit = Digit::fitting(varying, range.len());
-        if range.len() <= COMPARE_MAX && !digit.spreads(range.of(sides)) {
-            self.sort_words(range.of_mut(sides));
-            return false;
+    /// The step of a quicksort: parts a range in three by a word, and pushes a frame for each part.
+    fn part(&mut self, sides: &mut Sides<'_>, range: Range) {
+        let entries = range.of_mut(sides);
+        let [equal, above] = part(entries, pivot_of(entries).0).map(|place| range.start + place);
+        for (start, end) in [(above, range.end), (equal, above), (range.start, equal)] {
+            if start < end {
+                let stuck = if end - start > range.len() - range.len() / 8 { range.stuck + 1 } else { 0 };
+                self.push(sides, Range { start, end, stuck, ..range }, Kind::Open);
+            }
         }
+    }
+
+    /// The radix step: moves the range to its shadow by a digit, and pushes a frame for each bucket. Where the digit
+    /// splits off too little, the answer is false.
+    fn split(&mut self, sides: &mut Sides<'_>, range: Range, digit: Digit) -> bool {
         if self.counts.len() < digit.values() {
             self.counts.resize(digit.values(), 0);
         }
@@ -398,7 +336,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         let (from, to) = if range.side == 0 { (left, right) } else { (right, left) };
         let counted = digit.prepare(&from[range.start..range.end], head, &mut self.counts);
         if counted.tells_little() {
-            self.sort_words(&mut from[range.start..range.end]);
             return false;
         }
         counted.scatter(&mut to[range.start..range.end]);
@@ -425,16 +362,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         }
         if parent.start < near_end {
             self.push(sides, Range { side, end: near_end, ..parent }, Kind::Near);
-        }
-    }
-
-    /// Sorts entries by their words. Rows of equal keys end in order if the sort is to be stable.
-    fn sort_words(&self, entries: &mut [Entry]) {
-        if self.stable {
-            // Equal keys have one length, which is all that lies between word and row.
-            entries.sort_unstable();
-        } else {
-            entries.sort_unstable_by_key(|entry| head(*entry));
         }
     }
 
@@ -527,7 +454,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             entries.iter().for_each(|entry| finder.prefetch_key(*entry, shared, shared));
         }
         // SAFETY: the caller promised it.
-        unsafe { leaves.sort(finder, entries, shared, stable) };
+        unsafe { leaves.sort(finder, entries, shared, true, stable) };
         if !packed && entries.len() > 2 {
             // Whoever asks for what neighbours share finds the words of one depth.
             for entry in entries {
@@ -535,16 +462,6 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
             }
         }
     }
-}
-
-/// Buckets that a sort of so many keys may need memory for.
-pub(crate) fn buckets_for(len: usize) -> usize {
-    if len < CUT_MIN { 0 } else { len }
-}
-
-/// Whether a range is cut by whole keys, of which so many are likely to have the word of another.
-fn should_cut(len: usize, ties: usize) -> bool {
-    len >= CUT_MIN && ties > len / TIES_OF
 }
 
 /// The place of the first entry that ties with the next one.

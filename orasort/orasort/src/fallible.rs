@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::error::Error;
 use core::fmt;
 
-use crate::engine::{Engine, buckets_for};
+use crate::engine::Engine;
 use crate::keys::{ByKey, Keys};
 use crate::load::packs;
 use crate::permute;
@@ -85,8 +85,8 @@ pub fn try_sort_by_key_with<T, F: Fn(&T) -> &[u8]>(
 }
 
 impl Sorter {
-    /// The rows of keys in the order that the options ask for, if that takes at most so many bytes: 32 a key, 34 from
-    /// 131,072 keys on, and four a key for the rows. Keys in order take the rows alone.
+    /// The rows of keys in the order that the options ask for, if that takes at most so many bytes: 32 a key, and four
+    /// a key for the rows. Keys in order take the rows alone.
     ///
     /// # Errors
     /// When there are more than `u32::MAX` keys, the budget is too small, or the allocator has no more memory.
@@ -117,10 +117,9 @@ impl Sorter {
             Found::Reversed { ties } if !(ties && options.stable) => rows.extend((0..len).rev()),
             Found::Reversed { .. } | Found::Mixed { .. } => {
                 rows.resize(keys.len(), 0);
-                let buckets = self.try_reserve(keys.len(), rows_bytes, budget_bytes)?;
+                self.try_reserve(keys.len(), rows_bytes, budget_bytes)?;
                 let mut sides = self.scratch.sides(keys.len());
                 let mut engine = Engine::start_fresh(keys, &mut sides, options, packs());
-                engine.hold_buckets(buckets);
                 // SAFETY: nothing else writes to the sides.
                 unsafe { engine.rows_into(&mut sides, &mut rows) };
             }
@@ -128,8 +127,8 @@ impl Sorter {
         Ok(rows)
     }
 
-    /// Sorts items by a key that lies in them, as the options say, if that takes at most so many bytes: 32 a key, 34
-    /// from 131,072 keys on. Items in order take none, nor do few, unless the sort is to be stable.
+    /// Sorts items by a key that lies in them, as the options say, if that takes at most so many bytes: 32 a key.
+    /// Items in order take none, nor do few, unless the sort is to be stable.
     ///
     /// # Errors
     /// When there are more than `u32::MAX` keys to be sorted stably, the budget is too small, or the allocator has no
@@ -160,10 +159,9 @@ impl Sorter {
         if is_too_long {
             return Err(Refused::TooManyKeys { keys: len });
         }
-        let buckets = self.try_reserve(len, 0, budget_bytes)?;
+        self.try_reserve(len, 0, budget_bytes)?;
         let mut sides = self.scratch.sides(len);
         let mut engine = Engine::start_fresh(&keys, &mut sides, options, packs());
-        engine.hold_buckets(buckets);
         // SAFETY: rows are kept where entries were given out.
         while let Some(range) = unsafe { engine.next(&mut sides) } {
             permute::keep_rows(&mut sides, &range);
@@ -172,19 +170,12 @@ impl Sorter {
         Ok(())
     }
 
-    /// Makes room for so many keys, if that and what is `taken` already is within the budget. Gives the memory for the
-    /// buckets of keys that are cut by whole keys.
-    fn try_reserve(&mut self, len: usize, taken: usize, budget_bytes: usize) -> Result<Vec<u16>, Refused> {
-        let its_buckets = buckets_for(len);
-        let buckets_bytes = its_buckets * size_of::<u16>();
-        let scratch_bytes = len.saturating_mul(Scratch::BYTES_OF_KEY);
-        let needed_bytes = scratch_bytes.saturating_add(buckets_bytes).saturating_add(taken);
+    /// Makes room for so many keys, if that and what is `taken` already is within the budget.
+    fn try_reserve(&mut self, len: usize, taken: usize, budget_bytes: usize) -> Result<(), Refused> {
+        let needed_bytes = len.saturating_mul(Scratch::BYTES_OF_KEY).saturating_add(taken);
         within(needed_bytes, budget_bytes)?;
-        let refused = Refused::OutOfMemory { needed_bytes };
-        let mut buckets = Vec::new();
-        buckets.try_reserve_exact(its_buckets).map_err(|_| refused)?;
-        let spare_bytes = budget_bytes - needed_bytes;
-        if self.scratch.try_reserve(len, spare_bytes) { Ok(buckets) } else { Err(refused) }
+        let has_room = self.scratch.try_reserve(len, budget_bytes - needed_bytes);
+        if has_room { Ok(()) } else { Err(Refused::OutOfMemory { needed_bytes }) }
     }
 }
 

@@ -49,7 +49,6 @@ mod scratch;
 mod small;
 mod sorted;
 mod sorter;
-mod splitters;
 mod survey;
 mod top;
 mod window;

@@ -7,7 +7,7 @@
 
 use core::ops::Range;
 
-use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, head_of, is_open, is_tie, with_head};
+use crate::entry::{Entry, head, is_tie, with_head};
 use crate::finder::Finder;
 use crate::keys::Keys;
 use crate::pext;
@@ -17,9 +17,6 @@ use crate::window::Window;
 const SAMPLE_OF: usize = 32;
 const SAMPLES_MIN: usize = 4;
 const SAMPLES_MAX: usize = 48;
-
-/// Of fewer keys it does not matter how many have the word of another.
-const TIES_FROM: usize = if cfg!(miri) { 40 } else { 1 << 17 };
 
 /// How many keys ahead of the one that is loaded memory is asked for.
 const AHEAD: usize = 12;
@@ -64,40 +61,15 @@ fn samples(len: usize) -> impl Iterator<Item = usize> + Clone {
     (0..=samples).map(move |sample| (len - 1) * sample / samples)
 }
 
-/// A window guessed from a few of `len` keys, one at least, that share `base` bytes, and how many keys are likely to
-/// have the word of another one that they do not equal.
-fn guess<'k>(len: usize, base: usize, packed: bool, key: impl Fn(usize) -> &'k [u8]) -> (Window<'k>, usize) {
+/// A window guessed from a few of `len` keys, one at least, that share `base` bytes.
+fn guess<'k>(len: usize, base: usize, packed: bool, key: impl Fn(usize) -> &'k [u8]) -> Window<'k> {
     let mut its_samples: [&[u8]; SAMPLES_MAX + 1] = [&[]; SAMPLES_MAX + 1];
     let mut count = 0;
     for (sample, place) in its_samples.iter_mut().zip(samples(len)) {
         *sample = key(place).get(base..).unwrap_or(&[]);
         count += 1;
     }
-    let window = Window::guess(base, &its_samples[..count], packed && len > PLAIN_MAX);
-    let ties = if len < TIES_FROM { 0 } else { ties(&window, &its_samples[..count]) };
-    (window, (len as u64 * ties as u64 / (count * count) as u64) as usize)
-}
-
-/// How many ordered pairs of samples, each given from the window's base on, have one word though they differ.
-fn ties(window: &Window<'_>, samples: &[&[u8]]) -> usize {
-    let mut heads = [(0, &[][..]); SAMPLES_MAX + 1];
-    let mut open = 0;
-    for sample in samples {
-        let head = window.sample_head(sample);
-        if is_open(head, 0) {
-            heads[open] = (head & ORDER_MASK, *sample);
-            open += 1;
-        }
-    }
-    let heads = &mut heads[..open];
-    heads.sort_unstable_by_key(|(head, _)| *head);
-    heads
-        .chunk_by(|a, b| a.0 == b.0)
-        .map(|group| {
-            let differ = |key: &[u8]| group.iter().filter(|(_, other)| *other != key).count();
-            group.iter().map(|(_, key)| differ(key)).sum::<usize>()
-        })
-        .sum()
+    Window::guess(base, &its_samples[..count], packed && len > PLAIN_MAX)
 }
 
 /// A window guessed for the first `len` keys of the list, one at least.
@@ -105,7 +77,7 @@ pub(crate) fn guess_fresh<'k, K: Keys + ?Sized>(
     finder: &Finder<'k, K>,
     len: usize,
     packed: bool,
-) -> (Window<'k>, usize) {
+) -> Window<'k> {
     guess(len, 0, packed, |row| finder.keys.key(row))
 }
 
@@ -118,7 +90,7 @@ pub(crate) unsafe fn guess_for<'k, K: Keys + ?Sized>(
     entries: &[Entry],
     base: usize,
     packed: bool,
-) -> (Window<'k>, usize) {
+) -> Window<'k> {
     let its_samples = samples(entries.len()).map(|place| entries[place]);
     its_samples.clone().for_each(|entry| finder.prefetch_place(entry));
     its_samples.for_each(|entry| finder.prefetch_key(entry, base, base));
@@ -206,17 +178,6 @@ fast_or_not! {
     /// # Safety
     /// As of `Finder::key`, for each entry.
     [unsafe] load, load_fast => load_as(entries: &mut [Entry], window: &mut Window<'k>) -> Passed;
-}
-
-/// Makes the entries of all rows without words. False if a key lies too far off for the finder.
-pub(crate) fn make_bare<K: Keys + ?Sized>(finder: &Finder<'_, K>, entries: &mut [Entry]) -> bool {
-    for (row, entry) in (0..).zip(entries) {
-        let key = finder.keys.key(row as usize);
-        let head = head_of(0, true, key.len().min(LENGTH_MAX)) ^ finder.flip;
-        let Some(made) = finder.entry(head, row, key) else { return false };
-        *entry = made;
-    }
-    true
 }
 
 /// # Safety

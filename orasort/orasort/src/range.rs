@@ -13,7 +13,6 @@ pub(crate) enum Kind {
     Open,
     Near,
     Sorted,
-    Ready,
 }
 
 /// Positions `start..end` of one side.
@@ -63,8 +62,7 @@ impl Range {
             1 => Kind::Tied,
             2 => Kind::Open,
             3 => Kind::Near,
-            4 => Kind::Sorted,
-            _ => Kind::Ready,
+            _ => Kind::Sorted,
         };
         let (depth, window) = ((frame >> 64) as usize, (frame >> 56) as usize & 0xff);
         let (end, stuck) = ((frame & 0xff_ffff_ffff) as usize, (frame >> 43) as u8 & 31);

@@ -176,17 +176,6 @@ impl<'k> Window<'k> {
         self.used == 1 && self.depth == self.base
     }
 
-    /// The head of a key that the window was guessed from, given from its base on.
-    pub(crate) fn sample_head(&self, key: &[u8]) -> u64 {
-        let mut word = 0;
-        for (number, its) in self.chunks[..self.used].iter().enumerate() {
-            let bytes = chunk(key, self.depth - self.base + 8 * number);
-            // SAFETY: nothing is asked of the processor.
-            word |= unsafe { extract::<false>(bytes, its.take) } << (its.shift & 63);
-        }
-        head_of(word, key.len() > self.end() - self.base, 0)
-    }
-
     /// The head of a key, xored with `flip`, and whether the key fits. If it does not, the head is of no use.
     ///
     /// # Safety

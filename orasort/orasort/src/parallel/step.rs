@@ -144,7 +144,7 @@ impl<'k, K: Keys + Sync + ?Sized> Shared<'k, '_, '_, K> {
     fn make(&mut self, part: &mut Part) -> u64 {
         loop {
             let finder = self.finder;
-            let (window, _) = guess_fresh(&finder, part.len(), packs());
+            let window = guess_fresh(&finder, part.len(), packs());
             let loaded = self.of_chunks(part, |first, entries, loaded| {
                 let mut window = window.clone();
                 // Not more than `u32::MAX` rows.
@@ -163,7 +163,7 @@ impl<'k, K: Keys + Sync + ?Sized> Shared<'k, '_, '_, K> {
         let finder = self.finder;
         let entries = &self.sides[part.side][part.start..part.end()];
         // SAFETY: `make` made all entries with this finder. Since then they were moved, and given other words.
-        let (window, _) = unsafe { guess_for(&finder, entries, part.shared, packs()) };
+        let window = unsafe { guess_for(&finder, entries, part.shared, packs()) };
         let loaded = self.of_chunks(part, |_, entries, loaded| {
             let mut window = window.clone();
             // SAFETY: as above.
