@@ -70,7 +70,8 @@ fn more_passes_are_promised_to_those_verdicts_alone_that_are_not_too_noisy() {
         let spec =
             Spec { protocol: "sequence", blocks: 3, block_sd: 0.02, counted: false, seed, ..Spec::default() };
         let text = shown(&spec, &[Section::Verdicts], Format::Text);
-        let found = text.lines().find(|line| line.contains("More passes would probably decide"));
+        let found =
+            text.lines().find(|line| line.contains("More `passes` in its plan would probably decide"));
         found.unwrap_or_default().to_owned()
     });
     let of_some: Vec<String> = sentences.filter(|line| line.contains("too noisy")).collect();

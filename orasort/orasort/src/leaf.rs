@@ -2,8 +2,8 @@
 //!
 //! A group is partitioned in three by the word of one of its entries, without a branch that depends on the order of
 //! keys. Entries whose words are below or above keep their words. Those whose words are equal are held against the
-//! first of them, which tells how far all agree, and get the next bytes of their keys behind that. So a key is touched once for
-//! each branch on its way, not once for every few bytes, and nothing that all share is compared twice.
+//! first of them, which tells how far all agree, and get the next bytes of their keys behind that. So a key is touched
+//! once for each branch on its way, not once for every few bytes, and nothing that all share is compared twice.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;

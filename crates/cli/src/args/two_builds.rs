@@ -84,7 +84,7 @@ pub struct GateArgs {
     #[arg(long, value_parser = label)]
     pub label: Option<String>,
     /// Measure what seven tests cost in instructions and CPU time, and judge no rates: a few minutes
-    #[arg(long, requires = "head", conflicts_with = "plan")]
+    #[arg(long, requires = "head", conflicts_with_all = ["plan", "run"])]
     pub quick: bool,
     /// Write a Markdown summary; `-` for standard output, the default unless another output goes there
     #[arg(long, value_name = "FILE")]

@@ -39,6 +39,8 @@ pub(super) struct Decided {
     others: Vec<Detector>,
     /// `tests`, or pairs of test and arm.
     noun: &'static str,
+    /// Arms of which nothing that is asked for is decided.
+    nothing_on: Vec<String>,
     inconclusive_fails: bool,
     /// `fillseq on new, at 0.03 (0.01 to 0.11) times base's rate`: the largest of the open differences.
     furthest: Option<String>,
@@ -74,6 +76,10 @@ impl Decided {
             others: rest().filter(|detector| has(*detector, false)).collect(),
             asked,
             noun: if arms.len() > 1 { "pairs of test and arm" } else { "tests" },
+            nothing_on: { arms.iter() }
+                .filter(|one| rules.decides_nothing(one))
+                .map(|one| judged.run.arms[one.arm].name.clone())
+                .collect(),
             inconclusive_fails: rules.inconclusive,
             furthest: undecided::furthest(all().filter(|one| rules.requires(one))).map(|one| {
                 let arm = &judged.run.arms[one.arm].name;
@@ -118,6 +124,9 @@ impl Decided {
         let open = match (open.as_slice(), self.inconclusive_fails) {
             ([], _) if self.asked.is_empty() => "verdicts on it that are inconclusive pass".to_owned(),
             ([], _) => "all of these verdicts are reached".to_owned(),
+            (_, false) if !self.nothing_on.is_empty() => {
+                format!("of {} nothing is decided, which does not pass", self.nothing_on.join(" and "))
+            }
             (open, false) => format!(
                 "what is inconclusive ({}) passes, unless `--inconclusive-is-failure` is given",
                 open.join(", ")

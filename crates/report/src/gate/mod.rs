@@ -134,6 +134,7 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     } else if !is_judged
         || !unmeasured.is_empty()
         || missed().any(|missed| rules.lacks_rate(missed))
+        || arms.iter().any(|one| rules.decides_nothing(one))
         || verdicts().any(|verdict| rules.is_missing(verdict))
     {
         Outcome::Undecided
@@ -209,6 +210,12 @@ impl GateRules {
     fn is_missing(&self, verdict: &Verdict) -> bool {
         let may_be_chance = verdict.class.is_regression() && !verdict.significant;
         self.inconclusive && self.requires(verdict) && (verdict.class == Class::Inconclusive || may_be_chance)
+    }
+
+    /// Whether no verdict of an arm that should be reached is.
+    fn decides_nothing(&self, arm: &ArmAtGate<'_>) -> bool {
+        let mut all = arm.lines.iter().flat_map(Line::all).filter(|one| self.requires(one)).peekable();
+        all.peek().is_some() && all.all(|one| !one.class.is_decided())
     }
 
     /// Whether the verdict should be reached. Stalls need more blocks than most runs have.

@@ -26,7 +26,10 @@ pub(crate) fn text(
         .filter(|line| !judged.lack_results(&line.all().collect::<Vec<_>>()))
         .cloned()
         .collect();
-    let of_lines = || of_lines(judged.run, label, base, &lines) + &invalid_in_part(judged.run, arm);
+    let mut all = judged.verdicts.judgement.verdicts.iter();
+    let has_rates = all.any(|one| one.arm == arm && one.detector == Detector::Rate);
+    let of_lines =
+        || of_lines((judged.run, has_rates), label, base, &lines) + &invalid_in_part(judged.run, arm);
     match unpaired {
         Some(why) if lines.is_empty() => format!("{label} against {base}: {why}. {}", unpaired::REMEDY),
         Some(why) => format!("{} There is {why}. {}", of_lines(), unpaired::REMEDY),
@@ -34,7 +37,7 @@ pub(crate) fn text(
     }
 }
 
-fn of_lines(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
+fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Line<'_>]) -> String {
     let all: Vec<&Verdict> = lines.iter().flat_map(Line::all).collect();
     let (rate, cost) = (Answer::on(lines, Detector::Rate), Answer::on(lines, Detector::Cost));
     let n = rqps_model::counted(lines.len(), "test");
@@ -46,6 +49,7 @@ fn of_lines(run: &Run, label: &str, base: &str, lines: &[Line<'_>]) -> String {
         return format!("{label} against {base}: no test has a rate to judge.{missing}");
     }
     let rates = match rate.is_empty() {
+        true if has_rates => " Rate: not asked for by `--fail-on`.".to_owned(),
         true => " Rate: not judged.".to_owned(),
         false => format!(" Rate: {}.", rate.list(("slower", "faster"))),
     };

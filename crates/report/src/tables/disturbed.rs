@@ -10,8 +10,8 @@ pub(crate) fn sentences(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<
     Disturbance::ALL.into_iter().filter_map(|kind| sentence(comparison, steps, kind)).collect()
 }
 
-/// The same of runs in passes whose windows follow each other, so that other programs disturb one arm and not the other;
-/// none for others.
+/// The same of runs in passes whose windows follow each other, so that other programs disturb one arm and not the
+/// other; none for others.
 pub(crate) fn of_passes(comparison: &Comparison<'_>) -> Vec<String> {
     let follow = |run: &Run| {
         run.meta.protocol == "sequence"

@@ -134,14 +134,16 @@ fn source(judged: &Judged<'_>) -> String {
 fn agreement(judged: &Judged<'_>) -> Option<String> {
     let mut all: Vec<&Agreement> = judged.verdicts.agreements.iter().collect();
     all.sort_by(|a, b| a.factor().total_cmp(&b.factor()));
-    let (median, most) = (all.get(all.len() / 2)?, all.last()?);
-    let share = |one: &Agreement| words::percent(one.factor() - 1.0);
+    let most = all.last()?;
+    let factors: Vec<f64> = all.iter().map(|one| one.factor()).collect();
+    let median = rqps_model::sample::median(&factors)?;
+    let share = |factor: f64| words::percent(factor - 1.0);
     let mut text = format!(
         "counted instructions and CPU time of the windows, both relative to base, differ by {} in the median of {}, \
          by at most {} ({} on {}: {:.3} and {:.3})",
         share(median),
         counted(all.len(), "pair of test and arm"),
-        share(most),
+        share(most.factor()),
         most.test,
         judged.run.arms[most.arm].name,
         most.instructions,

@@ -1,7 +1,7 @@
 //! What is inconclusive in a run, and what it would take to decide it.
 
 use rqps_model::Digits;
-use rqps_stats::{Class, Detector, Look, Rules, Tag, Verdict};
+use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
 use rqps_store::{BlockStatus, Status};
 use rqps_verdicts::{
     RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_resume,
@@ -157,7 +157,8 @@ fn others_open(
             let outcome = format!("would probably decide {them}");
             Some(with_resume(judged, &state, seconds, &outcome))
         }
-        (false, true) => Some(format!("{state} More passes would probably decide {them}.")),
+        (false, true) => Some(format!("{state} More `passes` in its plan would probably decide {them}.")),
+        (false, false) if judged.run.status.status == Status::Complete => Some(state),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
 }
@@ -238,16 +239,18 @@ fn furthest_of<'v>(
     verdicts: impl Iterator<Item = &'v Verdict>,
     is_meant: impl Fn(&Verdict) -> bool,
 ) -> Option<&'v Verdict> {
-    let is_open = |one: &Verdict| one.class == Class::Inconclusive && one.detector == Detector::Rate;
+    let of_time = |one: &Verdict| one.detector == Detector::Rate || one.metric == Metric::CpuUs;
+    let is_open = |one: &Verdict| one.class == Class::Inconclusive && of_time(one);
     let found = verdicts.filter(|one| is_open(one) && is_meant(one));
     found.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
 }
 
-/// `0.03 (0.01 to 0.11) times base's rate`
+/// `0.03 (0.01 to 0.11) times base's rate`, or `CPU time`
 pub(crate) fn times_base(verdict: &Verdict) -> String {
     let digits = Digits::of_ratio((verdict.low, verdict.high), 2);
     let interval = digits.interval().map(|interval| format!(" ({interval})")).unwrap_or_default();
-    format!("{}{interval} times base's rate", digits.text(verdict.ratio))
+    let of = if verdict.detector == Detector::Rate { "rate" } else { "CPU time" };
+    format!("{}{interval} times base's {of}", digits.text(verdict.ratio))
 }
 
 /// Why a rate that differs much stays open in the few blocks that a plan allows.
