@@ -56,6 +56,12 @@ const COMPARE_MAX: usize = if cfg!(miri) { 40 } else { 4096 };
 /// others, which no step by their bytes gets out of soon.
 const STUCK_MAX: u8 = 6;
 
+/// From so many entries on more are looked at to tell whether words repeat than `pivot_of` does: so many, of which so
+/// many have the word of another if they do.
+const SAMPLED_FROM: usize = if cfg!(miri) { 32 } else { 1024 };
+const SAMPLES: usize = 24;
+const REPEATS_MIN: usize = 8;
+
 /// So many entries ahead keys whose words tie are asked for.
 const TIES_AHEAD: usize = 64;
 
@@ -225,7 +231,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                 let varying = if words_vary == 0 { varying } else { words_vary };
                 let digit = Digit::fitting(varying, range.len());
                 let spreads = digit.spreads(range.of(sides));
-                if !spreads && words_vary != 0 && self.packed && pivot_of(range.of(sides)).1 {
+                if !spreads && words_vary != 0 && self.packed && words_repeat(range.of(sides)) {
                     if range.len() > LEAF_MAX {
                         self.part(sides, range);
                         return None;
@@ -464,7 +470,42 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     }
 }
 
+/// Whether words are likely to repeat among entries: whether those of a few do.
+fn words_repeat(entries: &[Entry]) -> bool {
+    let repeats = pivot_of(entries).1;
+    if repeats || entries.len() < SAMPLED_FROM {
+        return repeats;
+    }
+    let mut words = [0; SAMPLES];
+    for (number, word) in words.iter_mut().enumerate() {
+        *word = head(entries[entries.len() * number / SAMPLES]) & ORDER_MASK;
+    }
+    words.sort_unstable();
+    words.windows(2).filter(|pair| pair[0] == pair[1]).count() >= REPEATS_MIN
+}
+
 /// The place of the first entry that ties with the next one.
 fn first_tie(entries: &[Entry], flip: u64) -> Option<usize> {
     entries.windows(2).position(|pair| is_tie(head(pair[0]), head(pair[1]), flip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{entry, head_of};
+
+    /// What nine entries do not show, more do; a word or two that come twice are not enough, nor are equal ends.
+    #[test]
+    fn words_repeat_where_many_do() {
+        let entries = |word: &dyn Fn(u64) -> u64| -> Vec<Entry> {
+            let head = |n: u64| head_of(word(n) << 16, false, 8);
+            (0..SAMPLED_FROM as u64 + 1).map(|n| entry(head(n), n as u32, 0)).collect()
+        };
+        assert!(!words_repeat(&entries(&|n| n)));
+        assert!(!words_repeat(&entries(&|n| n & !1)));
+        // Neighbours among the samples are alike, those that `pivot_of` holds against each other are not.
+        let alike = entries(&|n| n * 12 / (SAMPLED_FROM as u64 + 1));
+        assert!(!pivot_of(&alike).1 && words_repeat(&alike));
+        assert_eq!(words_repeat(&alike[..SAMPLED_FROM - 1]), pivot_of(&alike[..SAMPLED_FROM - 1]).1);
+    }
 }

@@ -1,9 +1,10 @@
 //! Small sorts: when the standard library's is the better one, and that one.
 //!
 //! What comparisons cost does not depend on what the keys look like, as long as all of them fit in the caches next to
-//! the core. What this sort costs does: every depth at which keys branch is a load and a radix step or two. So few keys
-//! that branch at many depths, as paths and addresses do, are left to the standard library, as are few keys that are
-//! nearly in order, on which its comparisons are foreseen.
+//! the core. What this sort costs does: every depth at which keys branch is a load and a step or two, and to begin has
+//! its price. So very few keys that branch at many depths, as paths and addresses do, are left to the standard library,
+//! as are few keys whose order is foreseen by its comparisons: those that are nearly in order, or were in order before
+//! some of them changed places.
 
 use crate::bytes::common_prefix;
 use crate::keys::Keys;
@@ -19,8 +20,10 @@ const HINT_MAX: usize = 16 << 10;
 /// So many decide.
 const SAMPLES: usize = 16;
 
-/// Keys that branch at more depths than these, counted in words of eight bytes, are left to the standard library.
-const DEPTHS_MAX: u32 = 3;
+/// Up to this many keys that branch at more depths than `DEPTHS_MAX`, counted in words of eight bytes, are left to the
+/// standard library.
+const DEPTHS_LEN_MAX: usize = 1000;
+const DEPTHS_MAX: u32 = 2;
 
 /// Longer keys are too: an entry does not tell their length, and each would be asked for again and again.
 const LENGTH_MAX: usize = 255;
@@ -28,6 +31,10 @@ const LENGTH_MAX: usize = 255;
 /// Keys of which fewer samples are greater than the key after them are taken for nearly sorted. Of 16 keys in no order
 /// so few are in one case of 4,000.
 const FALLS_MIN: usize = 2;
+
+/// So are keys that branch at more than one depth if fewer samples are greater than the sample after them. Of 16 in no
+/// order so few are in one case of 5,000.
+const FAR_FALLS_MIN: usize = 4;
 
 /// Whether the standard library sorts keys as fast, whatever they are.
 pub(crate) fn is_tiny(len: usize) -> bool {
@@ -50,9 +57,11 @@ pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K) -> bool {
     if samples.iter().any(|sample| sample.len() > LENGTH_MAX) || falls < FALLS_MIN {
         return true;
     }
+    let far_falls = samples.windows(2).filter(|pair| pair[0] > pair[1]).count();
     samples.sort_unstable();
     let branches = samples.windows(2).map(|pair| common_prefix(pair[0], pair[1]) / 8);
-    branches.fold(0u64, |depths, depth| depths | 1 << depth.min(63)).count_ones() > DEPTHS_MAX
+    let depths = branches.fold(0u64, |depths, depth| depths | 1 << depth.min(63)).count_ones();
+    depths > 1 && far_falls < FAR_FALLS_MIN || depths > DEPTHS_MAX && len <= DEPTHS_LEN_MAX
 }
 
 /// The standard library's sort.
@@ -91,14 +100,24 @@ mod tests {
         };
         let paths: Vec<String> = numbers(1_000).map(path).collect();
         assert!(is_for_std(&paths));
+        let more: Vec<&String> = paths.iter().cycle().take(DEPTHS_LEN_MAX + 1).collect();
+        assert!(!is_for_std(&more));
         assert!(is_for_std(&paths.iter().map(|path| path.repeat(LENGTH_MAX)).collect::<Vec<_>>()));
-        let more = HINT_MAX / paths.len() + 1;
-        assert!(!is_for_std(&paths.iter().cycle().take(more * paths.len()).collect::<Vec<_>>()));
         let prefixed: Vec<String> = numbers(1_000).map(|n| format!("all begin like this {n:x}")).collect();
         assert!(!is_for_std(&prefixed));
         let mut nearly = prefixed.clone();
         nearly.sort_unstable();
         nearly.swap(10, 900);
         assert!(is_for_std(&nearly));
+        // Neighbours in no order, at places that are in order: only of keys of several depths is that foreseen.
+        let in_pairs = |mut keys: Vec<String>| {
+            keys.sort_unstable();
+            keys.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
+            keys
+        };
+        let many_paths: Vec<String> = numbers(4_000).map(path).collect();
+        assert!(!is_for_std(&many_paths));
+        assert!(is_for_std(&in_pairs(many_paths)));
+        assert!(!is_for_std(&in_pairs(numbers(1_000).map(|n| format!("{n:x}")).collect())));
     }
 }
