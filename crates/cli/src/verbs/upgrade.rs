@@ -28,8 +28,8 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let Some(new) = &args.new else {
         let folder = context.results_path(&args.old).map_err(|error| {
             let error = error.to_string();
-            let error = error.trim_end_matches('.');
-            Usage(format!("{error}. To measure an upgrade, name two builds: rqps upgrade OLD NEW"))
+            let stop = if error.ends_with(['.', '?']) { "" } else { "." };
+            Usage(format!("{error}{stop} To measure an upgrade, name two builds: rqps upgrade OLD NEW"))
         })?;
         print(context, &folder)?;
         return Ok(ExitCode::SUCCESS);

@@ -46,7 +46,9 @@ fn base_and_head_are_measured_together() {
     let directory = cached.map(|one| (one.version, one.root)).find(|(found, _)| *found == version).unwrap().1;
     let directory = directory.display().to_string();
     let gate = ["gate", "--base", &build, "--head", &directory, "--plan", &plan, "--tests", "point-query"];
-    let ended = bench.call(&gate).expect(0);
+    let ended = bench.call(&gate);
+    // Undecided, if the host is too noisy for a verdict in three blocks.
+    assert!([Some(0), Some(4)].contains(&ended.code()), "{}", ended.stdout);
     assert!(ended.stderr.contains("base and head have the same program files ("), "{}", ended.stderr);
     assert!(ended.stdout.contains("head has the same program files and the same config as base"));
     assert!(ended.stdout.contains(&format!("- head: postgres-{version}, ")), "{}", ended.stdout);

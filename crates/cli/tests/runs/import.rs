@@ -450,7 +450,8 @@ fn files_of_rates_alone_have_nothing_to_explain_and_gate_says_what_is_missing() 
     fs::write(&csv, format!("arm,test,repeat,rate\n{}", [rows("old", "a"), rows("new", "a")].concat()))
         .unwrap();
     bench.call(&["import", &csv.display().to_string(), "--name", "rated"]).expect(0);
-    bench.call(&["gate", "rated"]).expect(0);
+    let gate = bench.call(&["gate", "rated"]).expect(4).stdout;
+    assert!(gate.contains("of new nothing is decided, which does not pass"), "{gate}");
     let gate = bench.call(&["gate", "rated", "--fail-on", "rate,cost,wal"]).expect(4).stdout;
     assert!(gate.contains("no figures of cost, wal"), "{gate}");
     // Each arm in an import of its own, and what has nothing to show.

@@ -1,7 +1,7 @@
 //! Drivers of the microbenchmarks: rqps' own clients, and sysbench.
 
 use super::clients::flush;
-use super::literals::example;
+use super::literals::explainable_sql;
 use super::system::SqlAddress;
 use super::tables::{LoadTimes, Tables};
 use crate::arm::ActiveArm;
@@ -9,7 +9,7 @@ use crate::control::RunControl;
 use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
-use crate::system::{Admin, Example};
+use crate::system::Admin;
 use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec, run_step, sysbench};
 use rqps_model::{Limit, Metrics};
 use rqps_plan::{Benchmark, Driver as Program, Plan, Protocol, Step, StepDef};
@@ -164,9 +164,10 @@ struct TestWindow<'a> {
 }
 
 impl Window for TestWindow<'_> {
-    fn examples(&self) -> Vec<Example> {
+    fn examples(&self) -> Vec<(&'static str, String)> {
         let StepSpec { test, dialect, state, .. } = &self.spec;
-        test.statements().map(|statement| example(*dialect, test, statement, state.rows)).collect()
+        let sql = |statement| explainable_sql(*dialect, test, statement, state.rows);
+        test.statements().map(|statement| (statement.kind, sql(statement))).collect()
     }
 
     fn watch_options(&self) -> WatchOptions {

@@ -90,7 +90,8 @@ pub fn plan_of(source: &mut dyn BufRead, name: &str) -> Result<String, String> {
     let dialect = sources::read(source, &mut |execution| {
         let verb = execution.piece.text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
         let is_short = execution.piece.text.len() <= STATEMENT_BYTES_MAX;
-        if is_short && VERBS.iter().any(|known| verb.eq_ignore_ascii_case(known)) {
+        let of_statistics = execution.piece.text.contains("pg_stat_statements");
+        if is_short && !of_statistics && VERBS.iter().any(|known| verb.eq_ignore_ascii_case(known)) {
             add(&mut kinds, execution);
         } else {
             left_out += execution.calls;
@@ -139,9 +140,18 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
         }
         Dialect::Mysql => ("mysql", "mysqldump --hex-blob DATABASE > dump.sql", "mysql-8.0", "mysql-9.7"),
     };
+    let has_values =
+        !tests.iter().filter_map(Kind::form).flat_map(|form| &form.literals).any(|one| one.is_parameter);
+    let check = match has_values {
+        true => "Check the ranges of the values, name",
+        false => {
+            "The source keeps no values: each\n\
+             # random(1, 1000) is invented. Give them ranges, and write texts and dates in place of their variables. Name"
+        }
+    };
     let mut text = format!(
         "# Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time. {left_out} other\n\
-         # statements (transactions, settings, schema, bulk loads) are left out. Check the ranges of the values, name\n\
+         # statements (transactions, settings, schema, bulk loads) are left out. {check}\n\
          # your versions, then: rqps run THIS_FILE. Before an upgrade, with your config:\n\
          # rqps upgrade {old} {new} --config FILE --plan THIS_FILE\n\n\
          name = \"captured\"\nbase = \"old\"\nprotocol = \"isolated\"\nbudget = \"15m\"\n\n\
@@ -353,12 +363,14 @@ mod tests {
     fn statements_of_pg_stat_statements_become_a_plan() {
         let csv = "userid,query,calls,total_exec_time,rows\n\
             1,\"SELECT * FROM \"\"T\"\" WHERE a = $1 AND b IN ($2, $3)\",10,1500.5,10\n1,COMMIT,7,1,0\n\
-            1,\"INSERT INTO t (v) VALUES ($1)\",3,500,3\n";
+            1,\"INSERT INTO t (v) VALUES ($1)\",3,500,3\n\
+            1,\"SELECT pg_stat_statements_reset()\",1,9000,1\n";
         let plan = plan(csv).unwrap();
         let select = "select-t = '''\n\\set a random(1, 1000)\n\\set p2 random(1, 1000)\n\\set p3 random(1, 1000)\n\
                       SELECT * FROM \"T\" WHERE a = :a AND b IN (:p2, :p3);\n'''";
         assert!(plan.contains("# 10 calls, 75.0 % of the time\n") && plan.contains(select), "{plan}");
-        assert!(plan.contains("insert-t = ") && plan.contains(". 7 other\n"), "{plan}");
+        assert!(plan.contains("insert-t = ") && plan.contains(". 8 other\n"), "{plan}");
+        assert!(plan.contains("are left out. The source keeps no values: each\n# random(1, 1000)"), "{plan}");
         assert!(plan.contains("build = \"postgres-18\""), "{plan}");
     }
 
