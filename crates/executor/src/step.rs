@@ -1,5 +1,6 @@
 //! Measured steps of a sequence: of one arm, or in passes of all that can take turns of some milliseconds, with the
-//! same events. While others have their turn an instance is frozen, so that it neither vacuums nor flushes in their time.
+//! same events. While others have their turn an instance is frozen, so that it neither vacuums nor flushes in their
+//! time.
 
 use crate::arm::ActiveArm;
 use crate::control::RunControl;

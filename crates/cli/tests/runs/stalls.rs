@@ -55,10 +55,11 @@ fn stalls_are_a_regression_where_the_mean_is_none() {
     assert!(latency("b").stalls >= 16, "one in each of 16 windows: {:?}", latency("b"));
     assert!(latency("b").max_us >= f64::from(STALL_US), "{:?}", latency("b"));
 
-    let gate = |what: &str, code| bench.call(&["gate", "last", "--fail-on", what]).expect(code);
-    gate("rate", 0);
+    let gate = |what: &str| bench.call(&["gate", "last", "--fail-on", what]);
+    // Undecided, if the host is too noisy.
+    assert!([Some(0), Some(4)].contains(&gate("rate").code()));
     if stalls.class.is_regression() {
-        let output = gate("stalls", 1).stdout;
+        let output = gate("stalls").expect(1).stdout;
         assert!(output.contains("REGRESSION in stalls point-query: stalls take"), "{output}");
     }
 }
