@@ -37,6 +37,13 @@ pub struct StepSpec {
     pub turn: Option<Turn>,
 }
 
+impl StepSpec {
+    /// Whether sessions stay after the window: with fixed work, which they may have to finish, and if arms take turns.
+    pub fn has_tail(&self) -> bool {
+        self.turn.is_some() || !matches!(self.limit, Limit::Time(_))
+    }
+}
+
 /// How long a turn is; the last of a window may be shorter. A tenth of its events come before its slice, uncounted:
 /// caches are cold after another arm's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,10 +88,10 @@ pub trait Observer {
     fn session_clocks(&mut self) -> Vec<CpuClock> {
         Vec::new()
     }
-    /// Only for arms that take turns: this arm's clients alone run until [`Observer::turn_ends`], for the warm-up or a
-    /// slice. Around that the statements of several arms may run.
+    /// Only for arms that take turns: what runs until [`Observer::turn_ends`] is this arm's warm-up or slice, or, after
+    /// this call to all arms, the flushes and counters of each.
     fn turn_begins(&mut self) {}
-    /// This arm's clients wait while others take their turns.
+    /// Other arms take their turns.
     fn turn_ends(&mut self) {}
     /// This arm's slice begins: its clients run once this returns.
     fn slice_begins(&mut self) {}

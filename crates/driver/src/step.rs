@@ -56,7 +56,7 @@ fn all_phases(shared: &Shared<'_>, mut lead: Lead<'_>) -> Result<Duration, Stop>
     lead.observer.window_opens(&shared.backends());
     lead.phase(Phase::Window, "measure", shared.spec.limit.time())?;
     lead.observer.window_closes();
-    if !shared.has_tail() {
+    if !shared.spec.has_tail() {
         // The sessions end, which flushes their statistics.
         lead.flush_now(Phase::FlushAfter)?;
         lead.observer.statistics_complete();
@@ -73,11 +73,10 @@ pub(crate) fn warm_up(shared: &Shared<'_>, lead: &mut Lead<'_>) -> Result<Durati
     let spec = shared.spec;
     lead.phase(Phase::Connect, "connect", None)?;
     let start = Instant::now();
-    let (warmup_time, detect) = match (&spec.limit, &spec.warmup) {
-        _ if shared.warmup.get().is_some() => (None, false),
-        (Limit::Work(_), _) => (None, false),
-        (_, Warmup::Time(time)) => (Some(*time), false),
-        (_, Warmup::Detect) => (Some(WARMUP_DETECT_MAX), true),
+    let (warmup_time, detect) = match &spec.warmup {
+        _ if shared.fixed_warmup().is_some() => (None, false),
+        Warmup::Time(time) => (Some(*time), false),
+        Warmup::Detect => (Some(WARMUP_DETECT_MAX), true),
     };
     if warmup_time != Some(Duration::ZERO) {
         lead.control.open(Phase::Warmup);

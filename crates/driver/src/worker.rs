@@ -118,9 +118,12 @@ impl<'a> Shared<'a> {
         self.backends.lock().map(|backends| backends.clone()).unwrap_or_default()
     }
 
-    /// Whether sessions stay after the window: with fixed work, which they may have to finish, and if arms take turns.
-    pub fn has_tail(&self) -> bool {
-        self.spec.turn.is_some() || !matches!(self.spec.limit, Limit::Time(_))
+    /// The warm-up's events of each client, if they are fixed.
+    pub fn fixed_warmup(&self) -> Option<&Vec<u64>> {
+        match &self.spec.limit {
+            Limit::Work(work) => Some(&work.warmup),
+            _ => self.warmup.get(),
+        }
     }
 
     /// Sets how far each client goes in the next turn.
@@ -284,7 +287,7 @@ fn run_phases<R: Repeated>(
         match phase {
             Phase::Connect => {}
             Phase::Warmup => worker.warm_up().map_err(failed("warming up"))?,
-            Phase::FlushAfter if !shared.has_tail() => return Ok(worker.into_report()),
+            Phase::FlushAfter if !shared.spec.has_tail() => return Ok(worker.into_report()),
             Phase::FlushBefore | Phase::FlushAfter => {
                 worker.flush().map_err(failed("flushing statistics"))?;
             }
@@ -332,11 +335,7 @@ impl<'a, R: Repeated> Worker<'a, R> {
 
     fn warm_up(&mut self) -> Result<(), Error> {
         self.seed(0);
-        let fixed = match &self.shared.spec.limit {
-            Limit::Work(work) => Some(&work.warmup),
-            _ => self.shared.warmup.get(),
-        };
-        let quota = fixed.and_then(|events| events.get(self.number as usize).copied());
+        let quota = self.shared.fixed_warmup().and_then(|events| events.get(self.number as usize).copied());
         let until = Until { quota, is_window: false, ends_phase: false };
         self.report.warmup_events = self.work(until, Moment::now())?.events;
         self.publish(self.report.warmup_events);

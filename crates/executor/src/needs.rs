@@ -3,19 +3,17 @@
 use crate::arm::Ingredients;
 use crate::begin::resident;
 use crate::error::{Error, Result};
-use crate::isolated::distinct_loads;
+use crate::isolated::{FIRST_LOOK, first_verdicts_s, snapshots_to_make};
 use crate::spec::clients_max;
 use rqps_builds::Dirs;
-use rqps_plan::estimate::{estimate, load_seconds};
-use rqps_plan::isolated::{LOADS, block_seconds, windows_seconds};
+use rqps_plan::estimate::estimate;
+use rqps_plan::isolated::windows_seconds;
 use rqps_plan::{Plan, Protocol, schedule};
 use rqps_servers::{HostLimits, session_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Blocks until the first verdicts.
-const FIRST_LOOK: f64 = 3.0;
 /// Sessions with less are not worth a word.
 const MANY_SESSIONS_BYTES: u64 = 200_000_000;
 
@@ -57,11 +55,10 @@ impl Needs {
         let (copies, seconds) = match plan.protocol {
             Protocol::Sequence => (resident_here, estimate(&schedule(plan), plan).iter().sum()),
             Protocol::Isolated => {
-                let loads = distinct_loads(plan, ingredients) * u64::from(LOADS);
-                let blocks_s = FIRST_LOOK * block_seconds(plan, plan.workload.steps.len());
+                let snapshots = snapshots_to_make(plan, ingredients);
                 // What is measured in a place of its own is not copied.
-                let copies = if places.is_empty() { loads } else { 0 };
-                (copies + resident_here, loads as f64 * load_seconds(plan) + blocks_s)
+                let copies = if places.is_empty() { snapshots } else { 0 };
+                (copies + resident_here, first_verdicts_s(plan, snapshots))
             }
         };
         let windows_seconds = match plan.protocol {

@@ -482,13 +482,7 @@ impl Execution {
             ActionKind::Measure(step) => self.measure(arm, step, (action, attempt), control),
             ActionKind::Start | ActionKind::Stop => Ok(Done::plain("")),
         };
-        let durable = outcome.and_then(|done| {
-            if changes_data(&action.kind) {
-                arm.make_durable()?;
-            }
-            Ok(done)
-        });
-        durable.map_err(|error| arm.failed(action.kind.name(), error, control))
+        ended(arm, &action.kind, outcome, control)
     }
 
     fn spec(&self, arm: usize) -> ServerSpec {
@@ -558,6 +552,22 @@ fn spent(run: &Run) -> Duration {
     let actions = loads.chain(run.settles.iter().map(|settle| &settle.action));
     let loads = actions.map(|action| action.finished_at_ms - action.started_at_ms);
     Duration::from_millis(blocks.chain(loads).map(|ms| ms.max(0) as u64).sum())
+}
+
+/// The outcome of an action, whose changes are durable then, or what its error comes from.
+pub(crate) fn ended<T>(
+    arm: &mut ActiveArm,
+    kind: &ActionKind,
+    outcome: Result<T>,
+    control: &RunControl<'_>,
+) -> Result<T> {
+    let durable = outcome.and_then(|done| {
+        if changes_data(kind) {
+            arm.make_durable()?;
+        }
+        Ok(done)
+    });
+    durable.map_err(|error| arm.failed(kind.name(), error, control))
 }
 
 fn changes_data(kind: &ActionKind) -> bool {

@@ -8,7 +8,7 @@ use crate::driver::Job;
 use crate::error::Result;
 use crate::measure::{StepOutput, measure, measure_in_turns};
 use crate::passes::{GivenUp, Servers};
-use crate::run::Execution;
+use crate::run::{Execution, ended};
 use crate::spec::session_cpus;
 use crate::work::Done;
 use rqps_builds::{CpuSet, pin_this_thread};
@@ -69,6 +69,9 @@ impl Execution {
     /// none.
     pub(crate) fn in_turns(&self, action: &Action, given_up: &GivenUp) -> Vec<Action> {
         let ActionKind::Measure(step) = &action.kind else { return Vec::new() };
+        if !self.several_passes() || !self.driver().takes_turns(step) {
+            return Vec::new();
+        }
         let is_of_step = |one: &&Action| {
             let is_same = |other: &StepDef| (&other.name, other.position) == (&step.name, step.position);
             one.pass == action.pass && matches!(&one.kind, ActionKind::Measure(other) if is_same(other))
@@ -85,9 +88,7 @@ impl Execution {
             1 => has_base,
             _ => self.base_steps.contains_key(&step.name),
         };
-        let can = self.several_passes()
-            && self.driver().takes_turns(step)
-            && left.len() > 1
+        let can = left.len() > 1
             && (as_base || !step.writes)
             && has_work
             && !left.iter().any(|one| self.replays.contains_key(&one.seq));
@@ -101,7 +102,7 @@ impl Execution {
         active: &mut Servers,
         control: &mut RunControl<'_>,
     ) -> Result<Vec<Result<()>>> {
-        let Some(Action { pass, kind: ActionKind::Measure(step), .. }) = actions.first() else {
+        let Some(Action { pass, kind: kind @ ActionKind::Measure(step), .. }) = actions.first() else {
             return Ok(Vec::new());
         };
         self.begin_pass(*pass)?;
@@ -145,14 +146,11 @@ impl Execution {
             .into_iter()
             .zip(outputs)
             .map(|(arm, output)| {
-                let durable = output.and_then(|output| {
+                let unpinned = output.and_then(|output| {
                     arm.instance.pin_sessions(&online)?;
-                    if step.writes {
-                        arm.make_durable()?;
-                    }
                     Ok(output)
                 });
-                durable.map_err(|error| arm.failed(&step.name, error, control))
+                ended(arm, kind, unpinned, control)
             })
             .collect();
         // A stop may have cut the step short, even if it reports success.

@@ -47,18 +47,20 @@ fn base_and_head_are_measured_together() {
     let directory = directory.display().to_string();
     let gate = ["gate", "--base", &build, "--head", &directory, "--plan", &plan, "--tests", "point-query"];
     let ended = bench.call(&gate);
-    // Undecided, if the host is too noisy for a verdict in three blocks.
-    assert!([Some(0), Some(4)].contains(&ended.code()), "{}", ended.stdout);
+    // Where the host is too noisy for a verdict in three blocks, nothing is decided.
+    let is_open = ended.stdout.contains("decided: rate in none of 1 tests, cost in none of 1");
+    let ended = ended.expect(if is_open { 4 } else { 0 });
     assert!(ended.stderr.contains("base and head have the same program files ("), "{}", ended.stderr);
     assert!(ended.stdout.contains("head has the same program files and the same config as base"));
     assert!(ended.stdout.contains(&format!("- head: postgres-{version}, ")), "{}", ended.stdout);
     assert!(ended.stderr.contains("why         rqps explain "), "{}", ended.stderr);
-    let outcome = if ended.code() == Some(0) { "passed" } else { "undecided" };
+    let outcome = if is_open { "undecided" } else { "passed" };
     assert!(ended.stdout.contains(&format!("## rqps gate: {outcome}")), "{}", ended.stdout);
     let of_control = ended.stdout.lines().find(|line| line.contains("A/A check"));
     assert!(of_control.is_some_and(|line| line.contains(": 0 false alarms in ")), "{}", ended.stdout);
     assert!(ended.stdout.contains("blocks: 3 done"), "{}", ended.stdout);
     // The run can be judged again like any other.
     let again = bench.call(&["gate", "last", "--fail-on", "cost"]);
-    assert!([Some(0), Some(4)].contains(&again.code()), "{}", again.stdout);
+    let is_open = again.stdout.contains("decided: cost in none of 1 tests");
+    again.expect(if is_open { 4 } else { 0 });
 }

@@ -2,7 +2,7 @@
 
 use super::Blocks;
 use super::data::Data;
-use super::loads::distinct_loads;
+use super::loads::snapshots_to_make;
 use crate::control::RunControl;
 use crate::error::Result;
 use crate::setup::Setup;
@@ -15,7 +15,7 @@ use rqps_verdicts::about;
 use std::time::{Duration, Instant};
 
 /// Blocks until the first verdicts: as many as loads.
-const FIRST_LOOK: f64 = LOADS as f64;
+pub(crate) const FIRST_LOOK: f64 = LOADS as f64;
 /// An estimate is worth a word if it exceeds the one that was last told by this factor, and by this much.
 const LONGER: f64 = 1.25;
 const LONGER_SECONDS: f64 = 20.0;
@@ -32,8 +32,8 @@ pub(crate) struct Forecast {
 impl Forecast {
     /// Before anything is measured.
     pub fn of(setup: &Setup, budget: Option<Duration>) -> Self {
-        let loads = distinct_loads(&setup.plan, &setup.ingredients) * u64::from(LOADS);
-        Self::new(loads as f64 * load_seconds(&setup.plan) + blocks_s(&setup.plan), budget)
+        let snapshots = snapshots_to_make(&setup.plan, &setup.ingredients);
+        Self::new(first_verdicts_s(&setup.plan, snapshots), budget)
     }
 
     fn new(told_s: f64, budget: Option<Duration>) -> Self {
@@ -92,6 +92,11 @@ impl Blocks<'_> {
         }
         Ok(())
     }
+}
+
+/// Estimated seconds until the first verdicts, with so many snapshots to make.
+pub(crate) fn first_verdicts_s(plan: &Plan, snapshots: u64) -> f64 {
+    snapshots as f64 * load_seconds(plan) + blocks_s(plan)
 }
 
 /// Estimated seconds of the blocks until the first verdicts.

@@ -85,11 +85,11 @@ pub(super) fn origins(plan: &Plan, ingredients: &[Ingredients]) -> Vec<Origin> {
     (0..plan.arms.len()).map(origin).collect()
 }
 
-/// The number of snapshots that each round of loads makes.
-pub(crate) fn distinct_loads(plan: &Plan, ingredients: &[Ingredients]) -> u64 {
+/// The number of snapshots that all loads of a run make.
+pub(crate) fn snapshots_to_make(plan: &Plan, ingredients: &[Ingredients]) -> u64 {
     let snapshots =
         origins(plan, ingredients).into_iter().flat_map(|origin| [origin.loaded(1), origin.snapshot(1)]);
-    snapshots.collect::<BTreeSet<Snapshot>>().len() as u64
+    snapshots.collect::<BTreeSet<Snapshot>>().len() as u64 * u64::from(LOADS)
 }
 
 /// Journaled snapshots, with the numbers of their actions.

@@ -17,8 +17,8 @@ mod next;
 mod pilot;
 
 pub(crate) use data::{WARM_ROWS_MAX, with_config_of_blocks};
-pub(crate) use forecast::Forecast;
-pub(crate) use loads::distinct_loads;
+pub(crate) use forecast::{FIRST_LOOK, Forecast, first_verdicts_s};
+pub(crate) use loads::snapshots_to_make;
 
 use crate::control::RunControl;
 use crate::error::{Error, Result};

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::observe::StepFindings;
 use crate::system::Admin;
 use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec, run_step, sysbench};
-use rqps_model::{Limit, Metrics};
+use rqps_model::Metrics;
 use rqps_plan::{Benchmark, Driver as Program, Plan, Protocol, Step, StepDef};
 use rqps_store::Load;
 use rqps_workloads::expect::TableState;
@@ -173,8 +173,7 @@ impl Window for TestWindow<'_> {
     fn watch_options(&self) -> WatchOptions {
         WatchOptions {
             // sysbench's clients end with their last event.
-            has_tail: self.program == Program::Rqps
-                && (self.spec.turn.is_some() || !matches!(self.spec.limit, Limit::Time(_))),
+            has_tail: self.program == Program::Rqps && self.spec.has_tail(),
             progress: (self.job.step.operations_per_event, self.spec.test.unit),
             debt: false,
         }

@@ -21,7 +21,6 @@ use crate::observe::StepFindings;
 use crate::system::{Admin, SessionResult};
 use rqps_driver::tproc_c::Users;
 use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec};
-use rqps_model::Limit;
 use rqps_plan::{Benchmark, Driver as Program, Plan, StepDef};
 use rqps_store::Load;
 use rqps_wire::Endpoint;
@@ -196,7 +195,7 @@ impl Window for UsersWindow<'_> {
 
     fn watch_options(&self) -> WatchOptions {
         WatchOptions {
-            has_tail: !matches!(self.spec.limit, Limit::Time(_)),
+            has_tail: self.spec.has_tail(),
             progress: (self.job.step.operations_per_event, &NEW_ORDERS),
             debt: self.job.turn.is_none(),
         }

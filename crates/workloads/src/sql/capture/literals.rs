@@ -105,14 +105,7 @@ impl Seen {
         let times = |count: u64| 0..share(count) / divisor;
         self.counts.iter().flat_map(|(text, count)| times(*count).map(move |_| text.as_str())).collect()
     }
-}
 
-/// The greatest common divisor.
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-impl Seen {
     /// The range with one more number.
     fn range_with(&mut self, number: Number, first: bool) -> Option<(i64, i64)> {
         let before = self.decimals;
@@ -122,6 +115,11 @@ impl Seen {
         let widened = |digits| Number { digits, decimals: before }.digits_with(self.decimals);
         Some((widened(low)?.min(digits), widened(high)?.max(digits)))
     }
+}
+
+/// The greatest common divisor.
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 pub(super) fn shape(piece: &Piece) -> Shape {
