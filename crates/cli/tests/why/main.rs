@@ -265,12 +265,7 @@ fn what_lies_at_the_tail_of_a_queue_is_named_with_the_setting_that_left_it_there
     for part in expected {
         assert!(found.sentence.contains(part), "{part}: {}", found.sentence);
     }
-    // Other load goes first, and then the cause may be shown on request only.
-    let is_disturbed = why.explanation("never", "l.i2").findings[0].word == Word::TheHost;
-    let asked: &[&str] = if is_disturbed { &["l.i2"] } else { &[] };
-    let output = bench.call(&[&["explain", "last"], asked].concat()).expect(0).stdout;
-    assert!(
-        output.contains("l.i2: ") && output.contains("dead index entries at the tail"),
-        "asked for {asked:?}: {output}"
-    );
+    // Unasked, the figures are those of the first tests that changed, and other load can come before a cause.
+    let output = bench.call(&["explain", "last", "l.i2"]).expect(0).stdout;
+    assert!(output.contains("l.i2: ") && output.contains("dead index entries at the tail"), "{output}");
 }
