@@ -40,7 +40,10 @@ pub struct Known {
 }
 
 /// The metrics that are calibrated.
-fn rates_and_costs(run: &Run) -> Result<Experiment> {
+///
+/// # Errors
+/// Returns an error if the run is inconsistent.
+pub fn rates_and_costs(run: &Run) -> Result<Experiment> {
     let mut experiment = rqps_verdicts::experiment(run)?;
     for test in &mut experiment.tests {
         test.metrics.retain(|data| data.metric != Metric::StallFactor);

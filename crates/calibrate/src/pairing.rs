@@ -2,7 +2,8 @@
 //!
 //! Each draw takes two arms without a dose as base and control and puts the blocks in random order. It is
 //! judged at every look that the blocks reach, as a run with this order would have been. Verdicts of
-//! different draws share blocks, so they are not independent: see [`crate::share`].
+//! different draws share blocks, so they are not independent: see [`crate::share`]. [`judge_pairs`] makes fewer that
+//! have nothing in common but the machine.
 
 use crate::draw::random_subset;
 use crate::error::{Error, Result};
@@ -78,12 +79,32 @@ pub fn re_pair(
             random_subset(&mut rng, numbers.len(), numbers.len()).into_iter().map(|at| numbers[at]).collect();
         for look in &mut found {
             let blocks = &order[..look.blocks];
-            look.samples.extend(verdicts(experiment, &arms, blocks, rules, draw)?);
+            let drawn = rearranged(experiment, &arms, blocks, Some(1));
+            look.samples.extend(verdicts(&drawn, &arms, rules, draw)?);
             look.bases.insert(arms[0]);
             look.draws.push(blocks.iter().copied().collect());
         }
     }
     Ok(found)
+}
+
+/// The verdicts of an experiment of equal arms, as if every two of them, in their order, were a run of their own
+/// without control. No two verdicts on a test have an arm in common.
+///
+/// # Errors
+/// Returns an error for fewer than two arms, or too few blocks for a look.
+pub fn judge_pairs(experiment: &Experiment, rules: &Rules) -> Result<Vec<Sample>> {
+    let (blocks, arms) = (complete_blocks(experiment), (0..experiment.arms).collect::<Vec<_>>());
+    let least = rules.looks.first().map_or(1, |look| look.blocks);
+    if arms.len() < 2 || blocks.len() < least {
+        let what =
+            format!("{} arms in {} complete blocks; 2 in {least} are needed", arms.len(), blocks.len());
+        return Err(Error::TooLittle { what });
+    }
+    let pairs = arms.chunks_exact(2).enumerate();
+    let judged =
+        pairs.map(|(at, pair)| verdicts(&rearranged(experiment, pair, &blocks, None), pair, rules, at));
+    Ok(judged.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// The blocks in which every test has every metric on every arm, so that blocks and arms are interchangeable.
@@ -99,14 +120,9 @@ pub fn complete_blocks(experiment: &Experiment) -> Vec<u32> {
     metrics.fold(first, |common, data| &common & &measured(data)).into_iter().collect()
 }
 
-fn verdicts(
-    experiment: &Experiment,
-    arms: &[usize],
-    blocks: &[u32],
-    rules: &Rules,
-    draw: usize,
-) -> Result<Vec<Sample>> {
-    let judgement = judge(&rearranged(experiment, arms, blocks), rules)?;
+/// The verdicts of an experiment that was rearranged, but on its control; `arms` are the arms' numbers before.
+fn verdicts(experiment: &Experiment, arms: &[usize], rules: &Rules, draw: usize) -> Result<Vec<Sample>> {
+    let judgement = judge(experiment, rules)?;
     let test_of = |name: &str| experiment.tests.iter().position(|test| test.name == name);
     let sample = |verdict: &rqps_stats::Verdict| {
         Some(Sample {
@@ -122,8 +138,8 @@ fn verdicts(
     Ok(judgement.verdicts.iter().filter(|verdict| !verdict.is_control).filter_map(sample).collect())
 }
 
-/// The experiment with its arms and blocks in this order; the first arm is base, the second one control.
-fn rearranged(experiment: &Experiment, arms: &[usize], blocks: &[u32]) -> Experiment {
+/// The experiment with its arms and blocks in this order; the first arm is base.
+fn rearranged(experiment: &Experiment, arms: &[usize], blocks: &[u32], control: Option<usize>) -> Experiment {
     let block = |(at, number): (usize, &u32), data: &MetricData| {
         let source = data.blocks.iter().find(|block| block.block == *number)?;
         let pick = |values: &[Option<f64>]| arms.iter().map(|arm| values[*arm]).collect();
@@ -140,10 +156,5 @@ fn rearranged(experiment: &Experiment, arms: &[usize], blocks: &[u32]) -> Experi
         starts: test.starts.clone(),
         metrics: test.metrics.iter().map(metric).collect(),
     };
-    Experiment {
-        arms: arms.len(),
-        base: 0,
-        control: Some(1),
-        tests: experiment.tests.iter().map(test).collect(),
-    }
+    Experiment { arms: arms.len(), base: 0, control, tests: experiment.tests.iter().map(test).collect() }
 }

@@ -9,9 +9,10 @@ use rqps_calibrate::conclude::{Known, conclude, keep};
 use rqps_calibrate::confusion::Range;
 use rqps_calibrate::dose::Dose;
 use rqps_calibrate::frozen::{Call, Frozen};
+use rqps_calibrate::pairing::judge_pairs;
 use rqps_calibrate::truth::Truth;
 use rqps_stats::sim::{Blocks, Rng};
-use rqps_stats::{Detector, Experiment, Metric, Rules, judge};
+use rqps_stats::{Class, Detector, Experiment, Metric, Rules, judge};
 use rqps_store::RunFolder;
 use rqps_verdicts::testing::{Spec, TESTS, write_run};
 use std::fs;
@@ -58,6 +59,21 @@ fn analysed(spins: &[u64], declared: &[u64], rate_sd: f64) -> Analysis {
         draws: 60,
     };
     Analysis::new(&input).unwrap()
+}
+
+#[test]
+fn arms_in_pairs_are_compared_with_nobody_else() {
+    // The first two are alike, the third does 4 % more than the fourth; the fifth has no partner.
+    let experiment = simulated(&[0, 0, 4000, 0, 9000], 0.005, 5, 7);
+    let samples = judge_pairs(&experiment, &Rules::default()).unwrap();
+    let costs: Vec<(usize, bool)> = samples
+        .iter()
+        .filter(|sample| sample.detector == Detector::Cost)
+        .map(|sample| (sample.arm, matches!(sample.class, Class::Improvement { .. })))
+        .collect();
+    assert_eq!(costs.iter().filter(|cost| **cost == (1, false)).count(), 4, "{costs:?}");
+    assert_eq!(costs.iter().filter(|cost| **cost == (3, true)).count(), 4, "{costs:?}");
+    assert_eq!(costs.len(), 8);
 }
 
 #[test]
