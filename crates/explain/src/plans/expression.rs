@@ -57,8 +57,11 @@ fn tokens(condition: &str) -> Vec<String> {
 fn end_of_parameter(chars: &[char], from: usize) -> Option<usize> {
     let is_in_parentheses = chars[from] == '(';
     let dollar = from + usize::from(is_in_parentheses);
+    if chars.get(dollar) != Some(&'$') {
+        return None;
+    }
     let end = end_of(chars, dollar + 1, |c| c.is_ascii_digit());
-    if chars.get(dollar) != Some(&'$') || end <= dollar + 1 {
+    if end == dollar + 1 {
         return None;
     }
     if !is_in_parentheses {
@@ -219,6 +222,7 @@ mod tests {
         assert_eq!(normalised("(ANY (k = (SubPlan 1"), "(ANY (k = (SubPlan ?");
         assert_eq!(normalised("(ANY (k = (SubPlan 1).col1)"), "(SubPlan)");
         assert_eq!(normalised("'abc"), "?");
+        assert_eq!((normalised("("), normalised("($")), ("(".to_owned(), "($".to_owned()));
         assert_eq!(normalised("1::numeric(3"), "?");
     }
 }
