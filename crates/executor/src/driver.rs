@@ -5,7 +5,7 @@ use crate::arm::ActiveArm;
 use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
-use crate::system::{Admin, Instance};
+use crate::system::{Admin, Example, Instance};
 use rqps_driver::{Member, Observer, StepError, StepResult, Turn};
 use rqps_model::{BuildSpec, FixedWork, Limit, Metrics, Pacer, Unit, Warmup};
 use rqps_plan::{Plan, StepDef, Workplan};
@@ -149,8 +149,8 @@ impl<'a> Job<'a> {
 
 /// One window that is ready to run.
 pub trait Window {
-    /// Statements to explain, each after its kind.
-    fn examples(&self) -> Vec<(&'static str, String)> {
+    /// Statements to explain.
+    fn examples(&self) -> Vec<Example> {
         Vec::new()
     }
 

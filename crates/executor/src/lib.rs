@@ -51,6 +51,6 @@ pub use progress::Progress;
 pub use run::{Execution, Finish};
 pub use sql::{drivers, server, systems};
 pub use system::{
-    Address, Admin, Debt, Handle, Instance, Look, PageImages, Reservation, ServerResult, SessionResult,
-    SettleTick, System,
+    Address, Admin, Debt, Example, Handle, Instance, Look, PageImages, Reservation, ServerResult,
+    SessionResult, SettleTick, System,
 };

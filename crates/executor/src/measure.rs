@@ -137,6 +137,6 @@ fn finish(
 }
 
 fn plans(admin: &mut dyn Admin, window: &dyn Window) -> Result<Vec<QueryPlan>> {
-    let plans = window.examples().into_iter().map(|(kind, sql)| admin.explain(kind, &sql));
+    let plans = window.examples().into_iter().map(|example| admin.explain(&example));
     plans.filter_map(Result::transpose).collect()
 }

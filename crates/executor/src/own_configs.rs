@@ -4,7 +4,7 @@ use crate::arm::Ingredients;
 use crate::error::{Error, Result};
 use rqps_builds::Dirs;
 use rqps_plan::{Arm, Plan};
-use rqps_servers::{UnknownOption, is_file};
+use rqps_servers::{Config, UnknownOption, is_file};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -68,7 +68,10 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
     let mut without: BTreeMap<(String, &str), BTreeMap<String, Option<String>>> = BTreeMap::new();
     let mut errors = Vec::new();
     for ((config, option), Unknown { arms, question, loose }) in unknown {
-        let uses = |(arm, of_arm): &(&Arm, &Ingredients)| of_arm.config.name == config && !arm.control;
+        // A section of one series is not in every arm's config.
+        let uses = |(arm, of_arm): &(&Arm, &Ingredients)| {
+            of_arm.config.name == config && !arm.control && has(&of_arm.config, &option)
+        };
         let users = plan.arms.iter().zip(ingredients).filter(uses).count();
         let user = &ingredients[arms[0]];
         let is_mistake = arms.len() == users
@@ -80,7 +83,10 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         let is_mistake = is_mistake && !is_of_a_plugin(&option);
         if is_mistake && !loose {
             let remedy = question.unwrap_or_else(|| "Correct it or remove it.".to_owned());
-            let place = place_of(&plan.arms[arms[0]].config, &option);
+            // The user's file, of which a later arm may have an adapted copy.
+            let first = plan.arms.iter().zip(ingredients).find(|(_, of_arm)| of_arm.config.name == config);
+            let path = first.map_or(&plan.arms[arms[0]].config, |(arm, _)| &arm.config);
+            let place = place_of(path, &option);
             errors.push(format!("{place}: no version in this plan knows `{option}`. {remedy}"));
             continue;
         }
@@ -140,12 +146,17 @@ fn place_of(path: &str, option: &str) -> String {
     text.lines().position(is_it).map_or_else(|| path.to_owned(), |at| format!("{path}:{}", at + 1))
 }
 
-/// Whether a build of the plan that does not use the config knows its option.
+fn has(config: &Config, option: &str) -> bool {
+    config.options.iter().any(|(name, _)| name == option)
+}
+
+/// Whether a build of the plan whose arm lacks the config's option knows it.
 fn is_known_to_another(option: &str, user: &Ingredients, all: &[Ingredients], dirs: &Dirs) -> Result<bool> {
     let mut alone = user.config.clone();
     alone.options.retain(|(name, _)| name == option);
     for other in all.iter().filter(|other| other.build.dbms == user.build.dbms && other.build.is_here()) {
-        let is_asked = other.config.name != user.config.name && other.build.hash != user.build.hash;
+        let is_asked = other.build.hash != user.build.hash
+            && (other.config.name != user.config.name || !has(&other.config, option));
         if is_asked && other.system.unknown_options(&other.build, &alone, &dirs.work)?.is_empty() {
             return Ok(true);
         }

@@ -288,6 +288,23 @@ pub enum PageImages {
     Bare,
 }
 
+/// A statement whose query plan is read.
+#[derive(Debug, Clone)]
+pub struct Example {
+    pub kind: &'static str,
+    /// With literal values.
+    pub sql: String,
+    /// If sessions prepare it: with numbered parameters, and their values.
+    pub prepared: Option<(String, Vec<String>)>,
+}
+
+impl Example {
+    /// A statement with literal values.
+    pub fn literal((kind, sql): (&'static str, String)) -> Self {
+        Self { kind, sql, prepared: None }
+    }
+}
+
 /// An admin session. Methods with a default are for features that not every system has.
 pub trait Admin: Send {
     /// Runs a statement and returns its result.
@@ -362,8 +379,8 @@ pub trait Admin: Send {
         Ok(None)
     }
 
-    /// The query plan of a statement of this kind; `None` if the system does not report it.
-    fn explain(&mut self, _kind: &str, _statement: &str) -> Result<Option<QueryPlan>> {
+    /// The query plan that sessions get which repeat a statement; `None` if the system does not report it.
+    fn explain(&mut self, _example: &Example) -> Result<Option<QueryPlan>> {
         Ok(None)
     }
 

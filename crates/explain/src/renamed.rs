@@ -1,9 +1,9 @@
-//! Options that a later version has under another name. Sources: the release notes of PostgreSQL 10, 13, 16, 18; the
+//! Options that a later version has under another name. Sources: settings of PostgreSQL 9.6 to 18, one by one; the
 //! manuals of MySQL 8.4 and 9.0, "Server Variables Removed".
 
 use rqps_store::Arm;
 
-use crate::settings::is_in_config;
+use crate::settings::{is_in_config, only_known_switches};
 
 /// What becomes of an option's value under its new name.
 #[derive(Clone, Copy)]
@@ -17,9 +17,11 @@ enum Value {
     /// `log_warnings` from 0 becomes a verbosity from 1 to 3.
     Verbosity,
     Plugin,
+    /// TLS that is off becomes an empty list of protocols; it is on by default.
+    NoProtocols,
 }
 
-const RENAMED: [(&str, &str, Value); 16] = [
+const RENAMED: [(&str, &str, Value); 18] = [
     ("default_authentication_plugin", "authentication_policy", Value::Plugin),
     ("expire_logs_days", "binlog_expire_logs_seconds", Value::Times(86_400, "")),
     ("force_parallel_mode", "debug_parallel_query", Value::Same),
@@ -30,6 +32,8 @@ const RENAMED: [(&str, &str, Value); 16] = [
     ("log_warnings", "log_error_verbosity", Value::Verbosity),
     ("min_parallel_relation_size", "min_parallel_table_scan_size", Value::Same),
     ("skip_host_cache", "host_cache_size", Value::Always("0")),
+    ("skip_ssl", "tls_version", Value::Always(EMPTY)),
+    ("ssl", "tls_version", Value::NoProtocols),
     ("ssl_ecdh_curve", "ssl_groups", Value::Same),
     ("storage_engine", "default_storage_engine", Value::Same),
     ("table_cache", "table_open_cache", Value::Same),
@@ -38,15 +42,45 @@ const RENAMED: [(&str, &str, Value); 16] = [
     ("wal_keep_segments", "wal_keep_size", Value::Times(16, "MB")),
 ];
 
+/// As written in `my.cnf`.
+const EMPTY: &str = "''";
+const OFF: [&str; 3] = ["0", "off", "false"];
+
 const FILES_OPTION: &str = "innodb_log_files_in_group";
 /// MySQL's default of [`FILES_OPTION`].
 const FILES_DEFAULT: u64 = 2;
 /// Not in MySQL 9.0 and later.
 const REMOVED_PLUGIN: &str = "mysql_native_password";
 
-/// Values that a later version has under other names, and what to say in their place.
-const RENAMED_VALUES: [(&str, &str, &str); 1] =
-    [("character_set_server", "utf8", "utf8mb3, which it meant, or utf8mb4")];
+/// Values that a later version has under other names, and what to know besides.
+const RENAMED_VALUES: [(&str, &str, &str, &str); 2] = [
+    ("character_set_server", "utf8", "utf8mb3", "which utf8 meant; or utf8mb4"),
+    ("password_encryption", "on", "md5", "which on meant; or scram-sha-256"),
+];
+
+/// Elements of lists that later versions refuse: MySQL 8.0.28 removed old versions of TLS, MySQL 8.0 modes.
+const REMOVED_ELEMENTS: [(&str, &[&str]); 2] = [
+    (
+        "sql_mode",
+        &[
+            "DB2",
+            "MAXDB",
+            "MSSQL",
+            "MYSQL323",
+            "MYSQL40",
+            "NO_AUTO_CREATE_USER",
+            "NO_FIELD_OPTIONS",
+            "NO_KEY_OPTIONS",
+            "NO_TABLE_OPTIONS",
+            "ORACLE",
+            "POSTGRESQL",
+        ],
+    ),
+    ("tls_version", &["TLSv1", "TLSv1.1"]),
+];
+
+/// Beginnings of collations' names, old and new.
+const UTF8: (&str, &str) = ("utf8_", "utf8mb3_");
 
 /// Each of MySQL's that is not set follows from those that are.
 const CHARACTER_SETS: [&str; 6] = [
@@ -58,10 +92,29 @@ const CHARACTER_SETS: [&str; 6] = [
     "collation_server",
 ];
 
-/// What to write in place of an option's value that a version refuses.
-pub fn replaced_value(option: &str, value: &str) -> Option<&'static str> {
-    let is_it = |(name, old, _): &&(&str, &str, &str)| *name == option && old.eq_ignore_ascii_case(value);
-    RENAMED_VALUES.iter().find(is_it).map(|(_, _, new)| *new)
+/// What to write in place of an option's value that a version refuses. `in_effect` is the value that it has there.
+pub fn replaced_value(option: &str, value: &str, in_effect: &str) -> Option<Replacement> {
+    let replacement =
+        |value: String, advice| Replacement { name: option.to_owned(), value: Some(value), advice };
+    let renamed =
+        RENAMED_VALUES.iter().find(|(name, old, ..)| *name == option && old.eq_ignore_ascii_case(value));
+    if let Some((_, _, new, advice)) = renamed {
+        return Some(replacement((*new).to_owned(), advice));
+    }
+    let removed = REMOVED_ELEMENTS.iter().find(|(name, _)| *name == option).map(|(_, removed)| *removed);
+    let without_removed = removed.and_then(|removed| {
+        let elements: Vec<&str> = value.split(',').map(str::trim).collect();
+        let is_removed = |one: &&&str| removed.iter().any(|removed| removed.eq_ignore_ascii_case(one));
+        let kept: Vec<&str> = elements.iter().filter(|one| !is_removed(one)).copied().collect();
+        (!kept.is_empty() && kept.len() < elements.len()).then(|| kept.join(","))
+    });
+    let collation = || {
+        let lower = value.to_ascii_lowercase();
+        let rest = lower.strip_prefix(UTF8.0).filter(|_| option == "collation_server")?;
+        Some(format!("{}{rest}", UTF8.1))
+    };
+    let new = without_removed.or_else(collation).or_else(|| only_known_switches(value, in_effect))?;
+    Some(replacement(new, ""))
 }
 
 /// Whether a server derives a setting from an option.
@@ -119,10 +172,7 @@ pub fn former_names<'a>(old: &'a Arm, new: &'a Arm) -> impl Iterator<Item = (&'a
     let is_known = |name: &str| new.settings.iter().any(|setting| setting.name == name);
     let is_left_out = |name: &str| new.left_out.iter().any(|left| left.option == name);
     let set = old.settings.iter().filter(move |one| {
-        !one.default
-            && !is_managed(&one.name)
-            && !is_left_out(&one.name)
-            && is_in_config(&old.config_text, &one.name)
+        !is_managed(&one.name) && !is_left_out(&one.name) && is_in_config(&old.config_text, &one.name)
     });
     set.filter_map(move |one| {
         let replacement = replacement((&one.name, &one.value), |_| None, is_known)?;
@@ -158,6 +208,10 @@ pub fn replacement(
             (None, "accounts must move to caching_sha2_password first; MySQL 9 has no mysql_native_password")
         }
         Value::Plugin => (Some(value.to_owned()), ""),
+        Value::NoProtocols if OFF.iter().any(|off| off.eq_ignore_ascii_case(value)) => {
+            (Some(EMPTY.to_owned()), "")
+        }
+        Value::NoProtocols => return None,
     };
     Some(Replacement { name, value, advice })
 }
@@ -165,8 +219,21 @@ pub fn replacement(
 /// Whether a setting is worth setting in a config: others only tell how the server was built or started, and sizes of
 /// the performance schema follow other settings.
 pub fn is_worth_setting(setting: &str) -> bool {
-    const ONLY_SHOWN: [&str; 4] =
-        ["character_set_system", "collation_database", "character_set_database", "license"];
+    const ONLY_SHOWN: [&str; 13] = [
+        "character_set_database",
+        "character_set_system",
+        "collation_database",
+        "data_directory_mode",
+        "huge_pages_status",
+        "in_hot_standby",
+        "lc_collate",
+        "lc_ctype",
+        "license",
+        "num_os_semaphores",
+        "shared_memory_size",
+        "shared_memory_size_in_huge_pages",
+        "ssl_library",
+    ];
     let is_hidden =
         ["have_", "version", "performance_schema_"].iter().any(|start| setting.starts_with(start));
     !is_hidden && !ONLY_SHOWN.contains(&setting)
@@ -185,6 +252,7 @@ mod tests {
             "innodb_redo_log_capacity",
             "authentication_policy",
             "log_error_verbosity",
+            "tls_version",
         ];
         let replacement = |option: &str, value: &str| {
             let other = |name: &str| (name == FILES_OPTION).then(|| "3".to_owned());
@@ -197,6 +265,8 @@ mod tests {
         assert_eq!(line("innodb_log_file_size", "128M").as_deref(), Some("innodb_redo_log_capacity = 384M"));
         assert_eq!(line("log_warnings", "2").as_deref(), Some("log_error_verbosity = 3"));
         assert_eq!(line("expire_logs_days", "seven"), None);
+        assert_eq!(line("ssl", "OFF").as_deref(), Some("tls_version = ''"));
+        assert_eq!(replacement("ssl", "1"), None);
         let native = replacement("default_authentication_plugin", "mysql_native_password").unwrap();
         assert!(
             native.line().is_none() && native.text().contains("caching_sha2_password first"),
@@ -204,7 +274,29 @@ mod tests {
         );
         assert_eq!(replacement("tx_isolation", "READ-COMMITTED"), None);
         assert_eq!(replacement("work_mem", "4MB"), None);
-        assert!(replaced_value("character_set_server", "UTF8").unwrap().starts_with("utf8mb3"));
-        assert_eq!(replaced_value("character_set_server", "latin1"), None);
+    }
+
+    #[test]
+    fn a_refused_value_has_one_to_write_instead() {
+        let text = |option, value, in_effect| replaced_value(option, value, in_effect).map(|one| one.text());
+        for (option, value, in_effect, instead) in [
+            (
+                "character_set_server",
+                "UTF8",
+                "",
+                "character_set_server = utf8mb3: which utf8 meant; or utf8mb4",
+            ),
+            ("collation_server", "utf8_general_ci", "", "collation_server = utf8mb3_general_ci"),
+            ("tls_version", "TLSv1,TLSv1.1,TLSv1.2", "", "tls_version = TLSv1.2"),
+            ("sql_mode", "STRICT_ALL_TABLES,no_auto_create_user", "", "sql_mode = STRICT_ALL_TABLES"),
+            ("optimizer_switch", "mrr=on,gone=off", "mrr=off,x=on", "optimizer_switch = mrr=on"),
+        ] {
+            assert_eq!(text(option, value, in_effect).as_deref(), Some(instead));
+        }
+        for (option, value) in
+            [("character_set_server", "latin1"), ("tls_version", "TLSv1"), ("port", "a=b,c=d")]
+        {
+            assert_eq!(text(option, value, ""), None, "{option}");
+        }
     }
 }

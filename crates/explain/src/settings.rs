@@ -3,10 +3,15 @@
 //!
 //! Whether a difference matters is decided elsewhere: see [`crate::mechanisms`].
 
+mod derived;
+mod later_names;
 mod rocksdb;
 mod switches;
 
+pub use derived::{follows_machine, is_of_version};
+use later_names::take_later_names;
 pub use switches::new_switches;
+pub(crate) use switches::only_known_switches;
 use switches::switches;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +64,9 @@ pub(crate) fn differences(
     test: Option<&str>,
     (base, arm): (usize, usize),
 ) -> Result<Vec<Difference>> {
-    let known = (known(run, test, base)?, known(run, test, arm)?);
+    let mut known = (known(run, test, base)?, known(run, test, arm)?);
+    take_later_names(&mut known.0, &known.1);
+    take_later_names(&mut known.1, &known.0);
     let (base, arm) = (&run.arms[base], &run.arms[arm]);
     let of_one_kind = crate::of_one_kind(&base.dbms, &arm.dbms);
     let mut differences = versions(base, arm);

@@ -272,12 +272,21 @@ fn check_about(monitor: &mut Connection) {
 }
 
 fn check_plan(monitor: &mut Connection) {
-    let plan =
-        explain::explain(monitor, "kind", "DELETE FROM t WHERE id = 7 AND 'a;b' <> '';").unwrap().unwrap();
+    let plan = explain::explain(monitor, ("kind", "DELETE FROM t WHERE id = 7 AND 'a;b' <> '';"), None)
+        .unwrap()
+        .unwrap();
     assert!(plan.text.contains("Index Scan") && plan.text.contains("cost="), "{}", plan.text);
     serde_json::from_str::<serde_json::Value>(&plan.json).unwrap();
     for sql in ["SELECT 1; DELETE FROM t", "ANALYZE DELETE FROM t", "CALL p()"] {
-        assert_eq!(explain::explain(monitor, "kind", sql).unwrap(), None, "{sql}");
+        assert_eq!(explain::explain(monitor, ("kind", sql), None).unwrap(), None, "{sql}");
+    }
+    // One plan for all values from the sixth execution on, since it costs no more.
+    let literal = ("kind", "DELETE FROM t WHERE id = 7");
+    let prepared = Some(("DELETE FROM t WHERE id = $1", &["7".to_owned()][..]));
+    for _ in 0..2 {
+        let plan = explain::explain(monitor, literal, prepared).unwrap().unwrap();
+        assert!(plan.text.contains("(id = $1)") && plan.json.contains("$1"), "{}", plan.text);
+        assert_eq!(plan.sql, literal.1);
     }
     assert_eq!(
         monitor.query("SELECT count(*) FROM t").unwrap().value(),

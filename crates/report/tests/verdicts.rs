@@ -458,7 +458,7 @@ fn an_upgrade_is_on_every_page_of_its_run() {
         let settings =
             ["character_set_server", "character_set_client"].map(|name| setting(name, value, true));
         run.arms[arm].settings.extend(settings);
-        run.arms[arm].settings.push(setting("back_log", value, true));
+        run.arms[arm].settings.extend(["back_log", "ssl_ca"].map(|name| setting(name, value, true)));
     }
     run.arms[2].left_out.push(rqps_model::LeftOut {
         option: "character_set_server".to_owned(),
@@ -468,8 +468,9 @@ fn an_upgrade_is_on_every_page_of_its_run() {
         ..rqps_model::LeftOut::default()
     });
     let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
-    assert!(text.contains("utf8mb3, which it meant, or utf8mb4; utf8mb4 is in effect"), "{text}");
-    assert!(!text.contains("character_set_client"), "{text}");
+    assert!(text.contains("refused: unknown character set; utf8mb4 is in effect"), "{text}");
+    assert!(text.contains("character_set_server = utf8mb3: which utf8 meant; or utf8mb4"), "{text}");
+    assert!(!text.contains("character_set_client") && !text.contains("ssl_ca"), "{text}");
     assert!(text.contains("was measured without character_set_server of the config"), "{text}");
     run.arms[2].left_out.pop();
     run.arms[2].left_out.push(rqps_model::LeftOut {
@@ -480,6 +481,12 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     });
     let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
     assert!(text.contains("it does not know 1 of its options"), "{text}");
+    // Options need no block.
+    let results = tempfile::tempdir().unwrap();
+    let settings = vec![(0, "work_mem", "4MB"), (1, "work_mem", "4MB"), (2, "work_mem", "4MB")];
+    let run = self::run(results.path(), &Spec { blocks: 0, settings, ..Spec::mixed() });
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("Both versions accept every") && text.contains("has no complete block"), "{text}");
 }
 
 #[test]

@@ -94,18 +94,41 @@ pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result
         if known.refusal(&options)?.is_none() {
             return Ok(Vec::new());
         }
-        let mut refused = Vec::new();
-        for one in options {
-            refused.extend(known.refusal(&[one])?.map(|message| LeftOut {
-                option: one.0.to_owned(),
-                value: one.1.to_owned(),
-                reason: format!("{REFUSED}{}", one_line(&message)),
-                refused: true,
-                ..LeftOut::default()
-            }));
+        let mut accepted = Vec::new();
+        let mut refused = refused_beside(known, &mut accepted, options)?;
+        if !accepted.is_empty() && !refused.is_empty() {
+            // An option may need one that comes later, as a collation its character set.
+            let again = refused.into_iter().map(|(one, _)| one).collect();
+            refused = refused_beside(known, &mut accepted, again)?;
         }
-        Ok(refused)
+        let left_out = refused.into_iter().map(|((option, value), message)| LeftOut {
+            option: option.to_owned(),
+            value: value.to_owned(),
+            reason: format!("{REFUSED}{}", one_line(&message)),
+            refused: true,
+            ..LeftOut::default()
+        });
+        Ok(left_out.collect())
     })
+}
+
+type NameAndValue<'o> = (&'o str, &'o str);
+
+/// Those of some options that a build refuses beside the accepted ones, with its messages. Adds the others to these.
+fn refused_beside<'o>(
+    known: &dyn Known,
+    accepted: &mut Vec<NameAndValue<'o>>,
+    options: Vec<NameAndValue<'o>>,
+) -> Result<Vec<(NameAndValue<'o>, String)>> {
+    let mut refused = Vec::new();
+    for one in options {
+        accepted.push(one);
+        if let Some(message) = known.refusal(accepted)? {
+            accepted.pop();
+            refused.push((one, message));
+        }
+    }
+    Ok(refused)
 }
 
 fn one_line(text: &str) -> String {

@@ -227,6 +227,11 @@ fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Resul
             told.push(one.option.clone());
         }
     }
+    for one in unknown.iter().filter(|one| !is_renamed(one)) {
+        if let Some(new) = replacement(one) {
+            out::message(&format!("{} has {} as {}", build.label(), one.option, new.text()));
+        }
+    }
     let refused = rqps_servers::refused_options(&build, &config, work)?;
     if !refused.is_empty() {
         let old = get_build(context, old)?;

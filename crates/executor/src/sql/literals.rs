@@ -1,12 +1,13 @@
 //! A test's statements with literal values, for EXPLAIN.
 
+use crate::system::Example;
 use rqps_model::random::{C_LEN, PAD_LEN, Stream};
 use rqps_workloads::expression::{Event, Value};
 use rqps_workloads::{Dialect, Param, Protocol, Statement, Test, dialect};
 
-/// SQL of a statement on table 1 with keys from the middle of the table and lists spread evenly over it. The
+/// A statement on table 1 with keys from the middle of the table and lists spread evenly over it. The
 /// same for every arm, so that query plans can be compared.
-pub(crate) fn explainable_sql(dialect: Dialect, test: &Test, statement: &Statement, rows: u64) -> String {
+pub(crate) fn example(dialect: Dialect, test: &Test, statement: &Statement, rows: u64) -> Example {
     let range = u64::from(test.range);
     let key = (rows / 2).saturating_sub(range).max(1);
     let mut stream = Stream::new(&[0]);
@@ -22,7 +23,10 @@ pub(crate) fn explainable_sql(dialect: Dialect, test: &Test, statement: &Stateme
             Param::Pad => values.push(text::<PAD_LEN>(&mut stream, statement)),
         }
     }
-    dialect::literal_sql(dialect, statement, 1, test.range, &values)
+    let sql = dialect::literal_sql(dialect, statement, 1, test.range, &values);
+    let prepared = (statement.protocol == Protocol::Prepared && !values.is_empty())
+        .then(|| (dialect::prepared_sql(dialect, statement, 1, test.range), values));
+    Example { kind: statement.kind, sql, prepared }
 }
 
 /// The value of a variable of a script, with the middle of each range for what is random.
@@ -57,7 +61,7 @@ mod tests {
         for test in tests() {
             for statement in test.statements() {
                 for dialect in [Dialect::Postgres, Dialect::Mysql] {
-                    let sql = explainable_sql(dialect, test, statement, 100_000);
+                    let sql = example(dialect, test, statement, 100_000).sql;
                     assert!(!sql.contains(['?', '{', '$']), "{}: {sql}", test.name);
                     assert!(!sql.contains("()") && !sql.contains(",,"), "{}: {sql}", test.name);
                     assert_eq!(sql.matches('\'').count() % 2, 0, "{}: {sql}", test.name);

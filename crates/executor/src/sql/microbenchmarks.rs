@@ -1,7 +1,7 @@
 //! Drivers of the microbenchmarks: rqps' own clients, and sysbench.
 
 use super::clients::flush;
-use super::literals::explainable_sql;
+use super::literals::example;
 use super::system::SqlAddress;
 use super::tables::{LoadTimes, Tables};
 use crate::arm::ActiveArm;
@@ -9,7 +9,7 @@ use crate::control::RunControl;
 use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
-use crate::system::Admin;
+use crate::system::{Admin, Example};
 use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec, run_step, sysbench};
 use rqps_model::Metrics;
 use rqps_plan::{Benchmark, Driver as Program, Plan, Protocol, Step, StepDef};
@@ -164,10 +164,9 @@ struct TestWindow<'a> {
 }
 
 impl Window for TestWindow<'_> {
-    fn examples(&self) -> Vec<(&'static str, String)> {
+    fn examples(&self) -> Vec<Example> {
         let StepSpec { test, dialect, state, .. } = &self.spec;
-        let sql = |statement| explainable_sql(*dialect, test, statement, state.rows);
-        test.statements().map(|statement| (statement.kind, sql(statement))).collect()
+        test.statements().map(|statement| example(*dialect, test, statement, state.rows)).collect()
     }
 
     fn watch_options(&self) -> WatchOptions {

@@ -1,9 +1,9 @@
-//! Normalizes conditions and keys of a plan: removes literals, aliases of tables, and the numbers of
+//! Normalizes conditions and keys of a plan: removes literals and parameters, aliases of tables, and the numbers of
 //! subplans.
 
 use std::collections::BTreeMap;
 
-/// Replaces a literal or a list of literals.
+/// Replaces a literal, a parameter or a list of them.
 const LITERAL: &str = "?";
 
 /// A condition without literals, with aliases of tables replaced by their names (`tables`: alias to name).
@@ -31,6 +31,10 @@ fn tokens(condition: &str) -> Vec<String> {
         if c == '\'' {
             at = end_of_cast(&chars, end_of_quoted(&chars, at, '\''));
             tokens.push(LITERAL.to_owned());
+        } else if let Some(end) = end_of_parameter(&chars, at) {
+            // A plan for all values has them where one for given values has literals.
+            at = end;
+            tokens.push(LITERAL.to_owned());
         } else if c.is_ascii_digit() {
             at = end_of(&chars, at, |c| c.is_ascii_alphanumeric() || c == '.');
             at = end_of_cast(&chars, at);
@@ -47,6 +51,24 @@ fn tokens(condition: &str) -> Vec<String> {
         }
     }
     tokens
+}
+
+/// The end of a parameter with its cast, `$1` or `($1)::text`.
+fn end_of_parameter(chars: &[char], from: usize) -> Option<usize> {
+    let is_in_parentheses = chars[from] == '(';
+    let dollar = from + usize::from(is_in_parentheses);
+    if chars.get(dollar) != Some(&'$') {
+        return None;
+    }
+    let end = end_of(chars, dollar + 1, |c| c.is_ascii_digit());
+    if end == dollar + 1 {
+        return None;
+    }
+    if !is_in_parentheses {
+        return Some(end_of_cast(chars, end));
+    }
+    let is_cast = chars.get(end..end + 3).is_some_and(|after| after == [')', ':', ':']);
+    is_cast.then(|| end_of_cast(chars, end + 1))
 }
 
 fn is_word(c: char) -> bool {
@@ -92,7 +114,7 @@ fn end_of_cast(chars: &[char], from: usize) -> usize {
     at.min(chars.len())
 }
 
-/// Collapses lists of literals: their length is not part of the condition.
+/// Collapses lists of literals: neither their length nor how an array is written is part of the condition.
 fn collapse_lists(tokens: &[String]) -> Vec<String> {
     let mut short: Vec<String> = Vec::with_capacity(tokens.len());
     for token in tokens {
@@ -102,6 +124,12 @@ fn collapse_lists(tokens: &[String]) -> Vec<String> {
                 break;
             }
             short.truncate(short.len() - 3);
+        }
+        if let [.., array, open, value, close] = short.as_slice()
+            && [array, open, value, close] == ["ARRAY", "[", LITERAL, "]"]
+        {
+            short.truncate(short.len() - 4);
+            short.push(LITERAL.to_owned());
         }
     }
     short
@@ -171,8 +199,12 @@ mod tests {
         assert_eq!(normalised("(id = ANY ('{1,20,40}'::integer[]))"), "(id = ANY (?))");
         assert_eq!(normalised("(c = 'it''s (1,2)'::character varying(120))"), "(c = ?)");
         assert_eq!(normalised("(k <> '-8'::integer)"), "(k <> ?)");
-        assert_eq!(normalised("(k = ANY (ARRAY[1, 2, 3]))"), "(k = ANY (ARRAY[?]))");
-        assert_eq!(normalised("(id = $1)"), "(id = $1)", "a parameter is no literal: the plan is generic");
+        assert_eq!(normalised("(k = ANY (ARRAY[1, 2, 3]))"), "(k = ANY (?))");
+        for generic in ["(k = ANY (ARRAY[$1, $2]))", "(k = ANY (ARRAY[($1)::integer, ($2)::integer]))"] {
+            assert_eq!(normalised(generic), "(k = ANY (?))");
+        }
+        assert_eq!(normalised("((id >= $1) AND (c = ($2)::bpchar))"), "((id >= ?) AND (c = ?))");
+        assert_eq!(normalised("(($1) $ a$1)"), "((?) $ a$1)");
         assert_eq!(normalised("(t1.c2 > 1.5e10)"), "(t1.c2 > ?)", "numbers in names stay");
         assert_eq!(normalised("((c)::text = 'a'::text)"), "((c)::text = ?)", "casts of columns stay");
     }
@@ -190,6 +222,7 @@ mod tests {
         assert_eq!(normalised("(ANY (k = (SubPlan 1"), "(ANY (k = (SubPlan ?");
         assert_eq!(normalised("(ANY (k = (SubPlan 1).col1)"), "(SubPlan)");
         assert_eq!(normalised("'abc"), "?");
+        assert_eq!((normalised("("), normalised("($")), ("(".to_owned(), "($".to_owned()));
         assert_eq!(normalised("1::numeric(3"), "?");
     }
 }

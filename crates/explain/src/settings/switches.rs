@@ -36,9 +36,27 @@ pub fn new_switches(old: &Arm, new: &Arm) -> Vec<String> {
     settings.filter_map(|setting| of_setting(&setting.name, &setting.value)).flatten().collect()
 }
 
+/// The switches of a config's value that a server with the value `in_effect` knows; `None` if these are no such lists,
+/// or it knows all or none.
+pub(crate) fn only_known_switches(written: &str, in_effect: &str) -> Option<String> {
+    let known = list(in_effect)?;
+    let is_known =
+        |switch: &&str| switch.split_once('=').is_some_and(|(name, _)| known.contains_key(name.trim()));
+    let all: Vec<&str> = written.split(',').collect();
+    let kept: Vec<&str> = all.iter().copied().filter(is_known).collect();
+    (!kept.is_empty() && kept.len() < all.len()).then(|| kept.join(","))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unknown_switches_are_left_out_of_a_value() {
+        let known = |written| only_known_switches(written, "mrr=off,hash_join=on");
+        assert_eq!(known("mrr=on,engine_condition_pushdown=off").as_deref(), Some("mrr=on"));
+        assert_eq!((known("mrr=maybe"), known("loosescan=on"), known("4096")), (None, None, None));
+    }
 
     #[test]
     fn only_switches_known_to_both_versions_are_compared() {

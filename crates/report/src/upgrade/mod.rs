@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `option`, `value` | of the config that both versions were given |
 //! | `on the new version` | why it was left out or adjusted |
-//! | `use instead` | the option that replaces it, if the new version has that |
+//! | `use instead` | what to write instead, if the new version has that |
 //! | `old`, `new` | defaults of the two versions |
 //! | `rate`, `rQPS`, `cost`, `cost/op` | as in the table of verdicts |
 //! | `p50 old`, `p95 new`, … | latency of an event on the old and the new version, microseconds, over all windows |
@@ -12,8 +12,8 @@
 
 use rqps_explain::renamed::{self, Replacement};
 use rqps_explain::{
-    Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, is_in_config,
-    new_switches, plan_changes,
+    Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, follows_machine,
+    is_in_config, is_of_version, new_switches, plan_changes,
 };
 use rqps_model::{LeftOut, START_WARNING};
 use rqps_store::{Arm, Run, UPGRADE_FILE};
@@ -38,31 +38,57 @@ const LATENCIES: [([&str; 2], [&str; 2], &str); 3] = [
 ];
 /// The rank of the percentiles' columns: a narrow terminal has the 99th for longest.
 const LATENCY_RANKS: [u8; 3] = [2, 3, 1];
+/// The longest value of a refused option that is told.
+const IN_EFFECT_MAX: usize = 60;
 /// The rank of intervals.
 const INTERVALS: u8 = 4;
 
 /// Returns what changes from a run's base to its other arms.
 ///
 /// # Errors
-/// If the run has no blocks, or cannot be read.
+/// If the run cannot be read.
 pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
     let readings = [Reading::new(run)];
     let comparison = Comparison::new(&readings, None, &[])?;
     let base = comparison.base_in(run);
-    let judged = Judged::from_run(run, base)?.ok_or_else(|| Error::no_blocks(run))?;
+    let Some(judged) = Judged::from_run(run, base)? else {
+        return render(&unmeasured(run, &comparison, base)?, format, screen);
+    };
     let found = explain(run, Some(&judged.verdicts), &ExplainRequest::default())?;
     let latencies = variance(run, base)?;
     let mut document = Document::default();
     for arm in judged.candidates() {
         let joins_latencies = format == Format::Text;
-        let report = Upgrade { comparison: &comparison, judged: &judged, base, arm, joins_latencies };
+        let report = Upgrade { comparison: &comparison, run, base, arm, joins_latencies };
         document.push(Block::Heading(1, report.title()));
         let found: Vec<&Explanation> = found.iter().filter(|one| one.arm == arm).collect();
-        document.extend(report.blocks(&found, &latencies)?);
+        document.extend(report.blocks(&judged, &found, &latencies)?);
     }
     document.push(Block::Text("How far to trust these verdicts:".to_owned()));
     document.push(trust::items(&judged));
     render(&document, format, screen)
+}
+
+/// The report on a run without a complete block: what is known of its versions once they were started.
+fn unmeasured<'a>(run: &'a Run, comparison: &Comparison<'a>, base: usize) -> Result<Document> {
+    let mut document = Document::default();
+    for arm in (0..run.arms.len()).filter(|arm| *arm != base && !run.arms[*arm].control) {
+        let report = Upgrade { comparison, run, base, arm, joins_latencies: false };
+        let are_known = [report.old_arm(), report.new_arm()].iter().all(|arm| !arm.settings.is_empty());
+        document.push(Block::Heading(1, report.title()));
+        document.extend(report.start().map(Block::Text));
+        if are_known {
+            for (heading, of_part) in report.options()? {
+                document.push(Block::Heading(2, heading.to_owned()));
+                document.extend(of_part);
+            }
+        } else {
+            let unknown = "What becomes of options and defaults is not known: the run ended before both versions started.";
+            document.push(Block::Text(unknown.to_owned()));
+        }
+    }
+    document.push(Block::Text(format!("Nothing is judged: {}", Error::no_blocks(run))));
+    Ok(document)
 }
 
 /// A part of a report: its heading and its blocks.
@@ -78,9 +104,9 @@ pub(crate) fn parts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Res
     let latencies = variance(run, base)?;
     let mut parts = Vec::new();
     for arm in judged.candidates() {
-        let report = Upgrade { comparison, judged, base, arm, joins_latencies: false };
+        let report = Upgrade { comparison, run, base, arm, joins_latencies: false };
         let mut of_arm = report.changed()?;
-        of_arm.push(report.test_by_test(&latencies));
+        of_arm.push(report.test_by_test(judged, &latencies));
         parts.append(&mut of_arm);
     }
     Ok(parts)
@@ -91,14 +117,14 @@ pub(crate) fn starts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Ve
     let (run, base) = (judged.run, judged.base);
     let is_upgrade = run.folder.path().join(UPGRADE_FILE).exists();
     let arms = judged.candidates().filter(|_| is_upgrade);
-    let report = |arm| Upgrade { comparison, judged, base, arm, joins_latencies: false };
+    let report = |arm| Upgrade { comparison, run, base, arm, joins_latencies: false };
     arms.filter_map(|arm| report(arm).start()).collect()
 }
 
 /// The report on one arm.
 struct Upgrade<'r, 'a> {
     comparison: &'r Comparison<'a>,
-    judged: &'r Judged<'a>,
+    run: &'a Run,
     /// Index in the run's arms, as `arm`.
     base: usize,
     arm: usize,
@@ -108,11 +134,11 @@ struct Upgrade<'r, 'a> {
 
 impl Upgrade<'_, '_> {
     fn old_arm(&self) -> &Arm {
-        &self.judged.run.arms[self.base]
+        &self.run.arms[self.base]
     }
 
     fn new_arm(&self) -> &Arm {
-        &self.judged.run.arms[self.arm]
+        &self.run.arms[self.arm]
     }
 
     fn title(&self) -> String {
@@ -123,8 +149,12 @@ impl Upgrade<'_, '_> {
         format!("Upgrade from {} to {}{config}", product(old), product(new))
     }
 
-    fn blocks(&self, found: &[&Explanation], latencies: &[VarianceRow]) -> Result<Vec<Block>> {
-        let judged = self.judged;
+    fn blocks(
+        &self,
+        judged: &Judged<'_>,
+        found: &[&Explanation],
+        latencies: &[VarianceRow],
+    ) -> Result<Vec<Block>> {
         let lines = judged.lines(self.arm, |_| true);
         let (label, base) =
             (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
@@ -137,7 +167,7 @@ impl Upgrade<'_, '_> {
         if !why.is_empty() {
             parts.push(("Why", vec![Block::Items(why)]));
         }
-        parts.push(self.test_by_test(latencies));
+        parts.push(self.test_by_test(judged, latencies));
         for (heading, of_part) in parts {
             blocks.push(Block::Heading(2, heading.to_owned()));
             blocks.extend(of_part);
@@ -147,19 +177,22 @@ impl Upgrade<'_, '_> {
 
     /// What changes before anything is measured.
     fn changed(&self) -> Result<Vec<Part>> {
-        let differences = differences(self.judged.run, self.base, self.arm)?;
-        let config = [self.config(&differences)].into_iter().chain(self.warnings()).collect();
-        let defaults = [self.defaults(&differences)].into_iter().chain(self.new_settings()).collect();
-        Ok(vec![
-            ("Your config", config),
-            ("Defaults that changed", defaults),
-            ("Query plans that changed", vec![self.plans()?]),
-        ])
+        let mut parts = self.options()?;
+        parts.push(("Query plans that changed", vec![self.plans()?]));
+        Ok(parts)
     }
 
-    fn test_by_test(&self, latencies: &[VarianceRow]) -> Part {
-        let lines = self.judged.lines(self.arm, |_| true);
-        let base = self.judged.label(self.comparison, self.base);
+    /// What changes once the server starts.
+    fn options(&self) -> Result<Vec<Part>> {
+        let differences = differences(self.run, self.base, self.arm)?;
+        let config = [self.config(&differences)].into_iter().chain(self.warnings()).collect();
+        let defaults = [self.defaults(&differences)].into_iter().chain(self.new_settings()).collect();
+        Ok(vec![("Your config", config), ("Defaults that changed", defaults)])
+    }
+
+    fn test_by_test(&self, judged: &Judged<'_>, latencies: &[VarianceRow]) -> Part {
+        let lines = judged.lines(self.arm, |_| true);
+        let base = judged.label(self.comparison, self.base);
         ("Test by test", vec![Block::Table(self.tests(&lines, latencies, &base))])
     }
 
@@ -189,8 +222,11 @@ impl Upgrade<'_, '_> {
         })
     }
 
-    /// What replaces an option that the new version does not know.
+    /// What to write in place of an option that the new version does not know, or of a value that it refuses.
     fn replacement(&self, left: &LeftOut) -> Option<Replacement> {
+        if left.refused {
+            return renamed::replaced_value(&left.option, &left.value, self.in_effect(left)?);
+        }
         let other = |name: &str| {
             self.new_arm().left_out.iter().find(|left| left.option == name).map(|left| left.value.clone())
         };
@@ -223,17 +259,18 @@ impl Upgrade<'_, '_> {
         let mut is_measured = !left_out.is_empty();
         for left in &left_out {
             let replacement = self.replacement(left);
-            is_measured &= replacement
-                .as_ref()
-                .is_none_or(|one| one.line().is_none() || is_in_config(&new.config_text, &one.name));
+            is_measured &= left.refused
+                || replacement
+                    .as_ref()
+                    .is_none_or(|one| one.line().is_none() || is_in_config(&new.config_text, &one.name));
             let is_option = !left.option.starts_with('[');
             table.row(vec![
                 Cell::words(&*left.option),
                 Cell::words(&*left.value),
-                Cell::words(&*left.reason),
+                Cell::words(self.reason(left, replacement.as_ref())),
                 match replacement {
                     Some(one) => Cell::words(one.text()),
-                    None if left.refused => self.in_effect(left),
+                    None if left.refused => Cell::missing(),
                     None if is_option && !self.knows(&left.option) => Cell::words("nothing; remove it"),
                     None => Cell::missing(),
                 },
@@ -265,7 +302,10 @@ impl Upgrade<'_, '_> {
             table.row([option.to_owned(), value.to_owned(), reason, now.text()].map(Cell::words).to_vec());
         }
         if left_out.iter().any(|left| !left.without_effect) {
-            let with = if is_measured { ", and with the lines of `use instead`" } else { "" };
+            let with = match is_measured && left_out.iter().any(|left| !left.refused) {
+                true => ", and in place of unknown options with the lines of `use instead`",
+                false => "",
+            };
             let has_prefix = ["mysql", "mariadb"].contains(&&*new.dbms);
             let unless = if has_prefix { ", unless it is written with `loose_`," } else { "" };
             table.footnotes.push(format!(
@@ -287,18 +327,33 @@ impl Upgrade<'_, '_> {
         })
     }
 
-    /// What to write in place of a refused value, and that with which the new version was measured.
-    fn in_effect(&self, left: &LeftOut) -> Cell {
-        let setting = self.new_arm().settings.iter().find(|setting| setting.name == left.option);
-        let other = renamed::replaced_value(&left.option, &left.value);
-        setting.map_or_else(Cell::missing, |one| {
-            Cell::words(format!("{}; {} is in effect", other.unwrap_or("another value"), one.value))
-        })
+    /// Why the new version does not take an option as written, and what it was measured with or has instead.
+    fn reason(&self, left: &LeftOut, replacement: Option<&Replacement>) -> String {
+        let reason = &left.reason;
+        match (left.refused, replacement) {
+            (false, Some(one)) if one.value.as_ref() == Some(&left.value) => {
+                format!("{reason}: renamed to {}", one.name)
+            }
+            (false, Some(one)) => format!("{reason}: replaced by {}", one.name),
+            // Of a long list of switches little differs.
+            (true, _) => match self.in_effect(left).filter(|value| value.len() <= IN_EFFECT_MAX) {
+                Some(value) => format!("{}; {value} is in effect", reason.trim_end_matches('.')),
+                None => reason.clone(),
+            },
+            (false, None) => reason.clone(),
+        }
+    }
+
+    /// The value of a refused option with which the new version was measured.
+    fn in_effect(&self, left: &LeftOut) -> Option<&str> {
+        let setting = self.new_arm().settings.iter().find(|setting| setting.name == left.option)?;
+        Some(&setting.value)
     }
 
     /// Whether an option's value is in the config under an old name.
     fn is_replacement(&self, name: &str) -> bool {
-        self.new_arm().left_out.iter().filter_map(|left| self.replacement(left)).any(|one| one.name == name)
+        let renamed = self.new_arm().left_out.iter().filter(|left| !left.refused);
+        renamed.filter_map(|left| self.replacement(left)).any(|one| one.name == name)
     }
 
     /// Settings that the config leaves at their defaults, which differ.
@@ -313,16 +368,25 @@ impl Upgrade<'_, '_> {
         let changed = differences.iter().filter(|one| {
             one.kind == DifferenceKind::DefaultSetting
                 && renamed::is_worth_setting(&one.name)
+                && [&one.base, &one.arm].into_iter().flatten().all(|value| is_of_version(&one.name, value))
                 && !self.is_replacement(&one.name)
                 && !follows(&one.name)
         });
+        let mut of_machine = Vec::new();
         for one in changed {
+            of_machine.extend(follows_machine(&one.name).then_some(&*one.name));
             let cell = |value: &Option<String>| value.as_deref().map_or_else(Cell::missing, Cell::words);
             table.row(vec![Cell::words(&*one.name), cell(&one.base), cell(&one.arm)]);
         }
         table.footnotes.push(
             "the config does not set these; to keep an old value, set it, if the new version still accepts it".to_owned(),
         );
+        if !of_machine.is_empty() {
+            table.footnotes.push(format!(
+                "computed from the CPUs, the memory or the disk, so that another machine may have others: {}",
+                of_machine.join(", ")
+            ));
+        }
         if !refused.is_empty() {
             table.footnotes.push(format!(
                 "{} was measured without {} of the config: a default that follows from such an option may be listed, too",

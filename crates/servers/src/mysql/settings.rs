@@ -148,8 +148,8 @@ impl Settings<'_> {
         let names = config.options.iter().map(|(option, _)| option.as_str());
         let without_effect = known.without_effect(self.layout, self.user, names)?;
         let (kept, mut left_out) = applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
-            Ok(if let Some(warning) = without_effect.get(option) {
-                Some(format!("accepted without effect: {warning}"))
+            Ok(if without_effect.contains(option) {
+                Some("accepted without effect".to_owned())
             } else if !known.has(option) && config.loose.iter().any(|loose| loose == option) {
                 Some(format!(
                     "unknown to {} {}, which ignores it: loose_",
@@ -163,7 +163,7 @@ impl Settings<'_> {
             })
         })?;
         for left in &mut left_out {
-            left.without_effect = without_effect.contains_key(&*left.option);
+            left.without_effect = without_effect.contains(&left.option);
         }
         left_out.extend(config.other_sections.iter().filter_map(|section| {
             let reason = conf::why_not_read(section)?;
@@ -241,8 +241,7 @@ impl Known for OfBuild<'_> {
 
     fn unknown(&self, options: &[&str]) -> Result<Vec<String>> {
         let accepted = self.known.without_effect(&self.layout, self.user, options.iter().copied())?;
-        let unknown =
-            options.iter().filter(|option| !self.known.has(option) && !accepted.contains_key(**option));
+        let unknown = options.iter().filter(|option| !self.known.has(option) && !accepted.contains(**option));
         Ok(unknown.map(|option| (*option).to_owned()).collect())
     }
 
@@ -276,21 +275,38 @@ fn refusal(output: &Output) -> Option<String> {
     if output.status.success() && complaints.is_empty() {
         return None;
     }
-    Some(match complaints.is_empty() {
-        true => format!("  its server program exited with {}:\n{}", output.status, last_lines(&stderr, 5)),
-        false => complaints,
+    // What follows the first error follows from it.
+    let first_error = || stderr.lines().find(|line| line.contains(ERROR_TAG)).map(message);
+    Some(match (complaints.is_empty(), first_error()) {
+        (false, _) => complaints,
+        (true, Some(error)) => format!("  {error}"),
+        (true, None) => {
+            format!("  its server program exited with {}:\n{}", output.status, last_lines(&stderr, 5))
+        }
     })
 }
 
-/// The server's complaints about options, without timestamps.
+/// The server's complaints about options, without timestamps, codes and its path.
 fn complaints(stderr: &str) -> String {
-    let lines: Vec<String> = stderr
-        .lines()
-        .filter(|line| COMPLAINTS.iter().any(|sign| line.contains(sign)))
-        .map(|line| line.find("[ERROR]").map_or(line, |at| &line[at..]))
-        .map(|line| format!("  {line}"))
-        .collect();
+    let is_complaint = |line: &&str| COMPLAINTS.iter().any(|sign| line.contains(sign));
+    let lines: Vec<String> =
+        stderr.lines().filter(is_complaint).map(|line| format!("  {}", message(line))).collect();
     lines.join("\n")
+}
+
+const ERROR_TAG: &str = "[ERROR]";
+
+/// What a line of the log says.
+fn message(line: &str) -> &str {
+    let mut text = line.split_once(ERROR_TAG).map_or(line, |(_, text)| text).trim();
+    // `[MY-010119] [Server]`
+    while let Some((_, rest)) = text.strip_prefix('[').and_then(|tag| tag.split_once(']')) {
+        text = rest.trim_start();
+    }
+    match text.split_once(": ") {
+        Some((path, rest)) if path.starts_with('/') && !path.contains(' ') => rest,
+        _ => text,
+    }
 }
 
 /// Reports values that the server adjusts.
@@ -342,7 +358,18 @@ mod tests {
     fn complaints_have_no_timestamps() {
         let stderr = "2026-11-22T06:52:10.188572Z 0 [ERROR] Unknown suffix 'Q' used for variable 'a' (value '12Q')\n\
                       2026-11-22T06:52:10.188762Z 0 [ERROR] Aborting\n";
-        assert_eq!(complaints(stderr), "  [ERROR] Unknown suffix 'Q' used for variable 'a' (value '12Q')");
+        assert_eq!(complaints(stderr), "  Unknown suffix 'Q' used for variable 'a' (value '12Q')");
+    }
+
+    #[test]
+    fn a_message_has_neither_codes_nor_the_program_s_path() {
+        for (line, said) in [
+            ("2026-11-29T21:48:56Z 0 [ERROR] [MY-015642] [Server] Unknown: 'utf8'.", "Unknown: 'utf8'."),
+            ("2026-11-29 21:35:10 0 [ERROR] /opt/bin/mariadbd: Error while setting", "Error while setting"),
+            ("mysqld: [ERROR] unknown option", "unknown option"),
+        ] {
+            assert_eq!(message(line), said);
+        }
     }
 
     #[test]

@@ -174,7 +174,13 @@ impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
         let lines = options.iter().map(|(option, value)| format!("{}\n", format_option(option, value)));
         settings.write(&lines.collect::<String>())?;
         let output = settings.query_option("max_connections")?;
-        Ok((!output.status.success()).then(|| complaints(&String::from_utf8_lossy(&output.stderr))))
+        Ok((!output.status.success()).then(|| {
+            let complaints = complaints(&String::from_utf8_lossy(&output.stderr));
+            // Without the level of each.
+            let messages =
+                complaints.lines().map(|line| line.split_once(": ").map_or(line, |(_, said)| said));
+            messages.collect::<Vec<_>>().join("; ")
+        }))
     }
 
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {

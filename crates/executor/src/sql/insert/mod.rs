@@ -15,7 +15,7 @@ use crate::control::RunControl;
 use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window, work_of};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
-use crate::system::Admin;
+use crate::system::{Admin, Example};
 use position::QueuePosition;
 use rqps_driver::queue::QueueSpec;
 use rqps_driver::{Observer, StepError, StepResult};
@@ -168,8 +168,8 @@ struct InsertWindow<'a> {
 }
 
 impl Window for InsertWindow<'_> {
-    fn examples(&self) -> Vec<(&'static str, String)> {
-        self.examples.clone()
+    fn examples(&self) -> Vec<Example> {
+        self.examples.iter().cloned().map(Example::literal).collect()
     }
 
     fn watch_options(&self) -> WatchOptions {

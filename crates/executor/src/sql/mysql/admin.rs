@@ -4,7 +4,7 @@ use super::binlog::drop_binlogs;
 use super::settle::hold_purge;
 use super::warm;
 use crate::error::Result;
-use crate::system::{Admin, SessionResult};
+use crate::system::{Admin, Example, SessionResult};
 use rqps_model::{QueryPlan, ServerSetting};
 use rqps_probe::WorkIn;
 use rqps_probe::counters::CounterSet;
@@ -76,7 +76,8 @@ impl Admin for Connection {
         hold_purge(self, arm)
     }
 
-    fn explain(&mut self, kind: &str, sql: &str) -> Result<Option<QueryPlan>> {
+    /// Prepared statements are planned anew at each execution, for its values.
+    fn explain(&mut self, Example { kind, sql, .. }: &Example) -> Result<Option<QueryPlan>> {
         Ok(explain::explain(self, kind, sql)?)
     }
 

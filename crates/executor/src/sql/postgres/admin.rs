@@ -2,7 +2,7 @@
 
 use super::{images, warm};
 use crate::error::Result;
-use crate::system::{Admin, PageImages, SESSION_PREFIX, SessionResult};
+use crate::system::{Admin, Example, PageImages, SESSION_PREFIX, SessionResult};
 use rqps_model::{QueryPlan, ServerSetting};
 use rqps_probe::counters::CounterSet;
 use rqps_probe::postgres::{about, counters, explain, fingerprint, flush, queue, waits};
@@ -97,8 +97,9 @@ impl Admin for Connection {
         Ok(queue::planning(self, sql)?)
     }
 
-    fn explain(&mut self, kind: &str, sql: &str) -> Result<Option<QueryPlan>> {
-        Ok(explain::explain(self, kind, sql)?)
+    fn explain(&mut self, Example { kind, sql, prepared }: &Example) -> Result<Option<QueryPlan>> {
+        let prepared = prepared.as_ref().map(|(sql, values)| (&**sql, &**values));
+        Ok(explain::explain(self, (kind, sql), prepared)?)
     }
 
     fn page_images(&mut self, images: PageImages) -> SessionResult<bool> {

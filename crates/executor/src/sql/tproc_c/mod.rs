@@ -18,7 +18,7 @@ use crate::control::RunControl;
 use crate::driver::{Driver, Finished, Job, Loaded, WatchOptions, Window, work_of};
 use crate::error::{Error, Result};
 use crate::observe::StepFindings;
-use crate::system::{Admin, SessionResult};
+use crate::system::{Admin, Example, SessionResult};
 use rqps_driver::tproc_c::Users;
 use rqps_driver::{Member, Observer, Pace, StepError, StepResult, StepSpec};
 use rqps_plan::{Benchmark, Driver as Program, Plan, StepDef};
@@ -189,8 +189,8 @@ impl UsersWindow<'_> {
 }
 
 impl Window for UsersWindow<'_> {
-    fn examples(&self) -> Vec<(&'static str, String)> {
-        examples()
+    fn examples(&self) -> Vec<Example> {
+        examples().into_iter().map(Example::literal).collect()
     }
 
     fn watch_options(&self) -> WatchOptions {
