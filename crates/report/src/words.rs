@@ -83,7 +83,7 @@ fn in_percent(one: &Verdict) -> Digits {
         true => (2.0 - percent.log10().floor()).clamp(0.0, DECIMALS_MAX as f64) as usize,
         false => DECIMALS_MAX,
     };
-    let digits = Digits::of_percent((one.low, one.high), decimals_max);
+    let digits = Digits::of_percent((one.low, one.high), decimals_max).telling_sides();
     if one.ratio < 1.0 { digits.negated() } else { digits }
 }
 
