@@ -235,7 +235,10 @@ impl<'a> Judged<'a> {
                 cost: verdict(Detector::Cost),
                 stalls: verdict(Detector::Stalls),
                 resources: Detector::resources().filter_map(verdict).collect(),
-                judged_resources: Vec::new(),
+                // Where nobody judges rates, CPU time is what a gate fails on beside the cost.
+                judged_resources: { verdict(Detector::Cpu).into_iter() }
+                    .filter(|_| !self.verdicts.rules.rates)
+                    .collect(),
                 operation: self
                     .run
                     .windows
@@ -472,10 +475,10 @@ impl Line<'_> {
                 };
                 match judged.remaining(verdict) {
                     Some(remaining) => format!("{what} inconclusive ({remaining})"),
-                    None if verdict.tags.contains(&Tag::BeyondLooks) => match verdict.looks_reached {
-                        0 => format!("{what} measured in too few blocks to decide"),
-                        _ => format!("{what} too noisy to decide"),
-                    },
+                    None if verdict.tags.contains(&Tag::BeyondLooks) => {
+                        let why = if verdict.looks_reached == 0 { "too few blocks" } else { "too noisy" };
+                        format!("{what} inconclusive ({why})")
+                    }
                     None => format!("{what} inconclusive"),
                 }
             }

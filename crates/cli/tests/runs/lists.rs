@@ -26,7 +26,7 @@ fn ls_tells_what_came_out() {
     assert_eq!((nothing.stdout.as_str(), nothing.stderr.contains("no run in ")), ("", true));
     let short = write_run(&bench.results(), &Spec { blocks: 2, ..Spec::mixed() }).unwrap();
     let listed = bench.call(&["ls"]).expect(0).stdout;
-    assert!(listed.contains("none yet: 2 of 3 blocks"), "{listed}");
+    assert!(listed.contains("no verdicts yet: 2 of 3 blocks"), "{listed}");
     fs::remove_dir_all(short).unwrap();
     let name = with_run(&bench);
     fs::create_dir(bench.results().join("damaged")).unwrap();

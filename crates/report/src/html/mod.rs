@@ -149,8 +149,11 @@ impl<'a> Page<'a> {
         let has_changed = |detector: Detector| {
             judged.verdicts.on_candidates().any(|one| one.detector == detector && one.significant)
         };
+        let has = |detector: Detector| judged.verdicts.on_candidates().any(|one| one.detector == detector);
+        let rates = judged.verdicts.rules.rates;
         let is_shown = |detector: &Detector| match detector {
-            Detector::Rate => judged.verdicts.rules.rates || has_changed(*detector),
+            Detector::Rate => rates || has_changed(*detector),
+            Detector::Cpu => has_changed(*detector) || !rates && has(*detector),
             Detector::Cost => judged.has_costs(),
             other => has_changed(*other),
         };

@@ -243,10 +243,9 @@ fn reliability(judged: &Judged<'_>) -> String {
         ),
         _ => String::new(),
     };
-    let is_open = |verdict: &&Verdict| {
-        verdict.class == Class::Inconclusive && matches!(verdict.detector, Detector::Rate | Detector::Cost)
-    };
-    let open = judged.verdicts.on_candidates().filter(is_open).count();
+    let lines = judged.all_lines();
+    let is_open = |verdict: &&Verdict| verdict.class == Class::Inconclusive;
+    let open = lines.iter().flat_map(Line::judged).filter(is_open).count();
     let open = match open {
         0 => String::new(),
         1 => " 1 verdict is inconclusive: neither a change nor its absence could be established.".to_owned(),
