@@ -268,8 +268,18 @@ impl<'a> Judged<'a> {
         if self.run.meta.protocol == "sequence" && verdict.blocks < self.blocks_min() {
             return Some("too few blocks".to_owned());
         }
-        let noun = if self.run.meta.is_imported() { "repeat" } else { "block" };
-        Some(if blocks == 1 { format!("1 more {noun}") } else { format!("{blocks} more {noun}s") })
+        let noun = self.sample();
+        let more = counted(blocks, noun);
+        Some(more.replacen(' ', " more ", 1))
+    }
+
+    /// What a replicate is: of a sequence a pass.
+    pub fn sample(&self) -> &'static str {
+        match &*self.run.meta.protocol {
+            rqps_store::IMPORTED => "repeat",
+            "sequence" => "pass",
+            _ => "block",
+        }
     }
 
     /// The arm's label in tables.
