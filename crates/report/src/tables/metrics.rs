@@ -48,7 +48,9 @@ fn tables<'a>(
     let headings = || columns.iter().map(|column| column.column()).chain([Column::words("dbms")]).collect();
     let title = format!("{test} --- absolute");
     let mut absolute = Table::new("per_op", title, headings(), 1).about("test", test);
-    let title = format!("{test} --- relative to the first row");
+    // Of several windows, these are not the ratios of verdicts.
+    let of = if footnotes::of_totals(comparison).is_some() { "totals " } else { "" };
+    let title = format!("{test} --- {of}relative to the first row");
     let mut relative = Table::new("per_op_relative", title, headings(), 1).about("test", test);
     let base = cost(&comparison.base);
     for arm in comparison.base_first() {
