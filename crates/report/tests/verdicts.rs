@@ -164,7 +164,7 @@ fn how_much_longer_to_measure_is_one_figure() {
     assert!(told.len() == 2 && told[0] == told[1], "{text}");
     assert_eq!(commands, ["5m", "5m"], "a resume has more to do than to measure: {text}");
     assert!(
-        text.contains("(other): rate the same within 2 % in 5, inconclusive in 1; cost the same"),
+        text.contains("- other: rate the same within 2 % in 5, inconclusive in 1; cost the same"),
         "{text}"
     );
     assert!(text.contains("more blocks; suspect") && !text.contains("more blocks, about"), "{text}");
