@@ -99,6 +99,9 @@ fn a_mistyped_name_gets_a_hint() {
     assert!(hint(&["explain", &name, "--test", "point-qery"]).contains("Did you mean `point-query`?"));
     assert!(hint(&["run", "verdicts", "--label", "a b/c"]).contains("for example a-b-c"));
     assert!(hint(&["run", "insert-smoke", "--budget", "5m"]).contains("it is a sequence"));
+    fs::write(bench.path().join("mine.toml"), "").unwrap();
+    assert!(hint(&["run", "mine.tml"]).contains("Did you mean `mine.toml`?"));
+    assert!(hint(&["run", "./min.toml"]).contains("Did you mean `mine.toml`?"));
     fs::create_dir(bench.path().join("verdicts")).unwrap();
     bench.call(&["plan", "show", "verdicts"]).expect(0);
 }

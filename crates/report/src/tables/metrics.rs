@@ -5,7 +5,7 @@
 //! variant. The load comes first (an operation is a row), then the tests, by unit in order of appearance.
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
-use crate::document::{Block, Cell, Column, Table};
+use crate::document::{Block, Cell, Column, Table, keep_footnotes_once};
 use crate::error::Result;
 use crate::per_op::{self, Cost, LEGEND};
 use crate::tables::{footnotes, loads};
@@ -35,6 +35,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
         let named = (step.name.as_str(), with_rate);
         blocks.extend(tables(comparison, named, notes, |arm| arm.window(&step.name).ok().map(Cost::from)));
     }
+    keep_footnotes_once(&mut blocks);
     Ok(blocks)
 }
 
