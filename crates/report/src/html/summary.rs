@@ -97,7 +97,7 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
             p.headline { (text(*arm, lines)) (aa_check(judged)) }
         } @else {
             div.headline {
-                p { "Against " (page.name(judged.base)) ":" (aa_check(judged)) }
+                p { (aa_check(judged)) " Against " (page.name(judged.base)) ":" }
                 ul {
                     @for (arm, lines) in &arms { li { (page.name(*arm)) ": " (answer::brief(judged, *arm, lines)) } }
                 }
