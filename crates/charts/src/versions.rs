@@ -13,6 +13,8 @@ const PLOT: f64 = 260.0;
 /// distance between versions.
 const OFFSET: f64 = 5.0;
 const OFFSET_SHARE_MAX: f64 = 0.5;
+/// Distance between lines of the axis's label.
+const LINE: f64 = 14.0;
 /// Slanted version names are shortened to this width.
 const NAME_MAX: f64 = 190.0;
 
@@ -68,9 +70,15 @@ impl VersionChart {
         for (number, line) in self.lines.iter().enumerate() {
             legend.add(Sample::Arm(number), &line.label);
         }
-        let top = legend.draw(&mut svg, top, width) + 18.0;
+        // Above the plot.
+        let label = text::wrap(&self.axis, SMALL, width - 2.0 * PADDING);
+        let more_lines = label.len().saturating_sub(1) as f64;
+        let top = legend.draw(&mut svg, top, width) + 18.0 + more_lines * LINE;
         let layout = self.layout(width, top);
         self.draw_axes(&mut svg, &layout);
+        for (line, text) in label.iter().rev().enumerate() {
+            svg.caption(PADDING, top - 9.0 - line as f64 * LINE, "start").content(text);
+        }
         svg.tag("g").a("class", "lines").begin();
         for (number, line) in self.lines.iter().enumerate() {
             self.draw_line(&mut svg, &layout, number, line);
@@ -102,7 +110,7 @@ impl VersionChart {
 
     fn draw_axes(&self, svg: &mut Svg, layout: &Layout) {
         let colours = svg.colours;
-        let (bottom, top) = layout.axis.place;
+        let bottom = layout.axis.place.0;
         svg.tag("g").a("class", "axis").begin();
         for tick in layout.axis.ratio_ticks(20.0) {
             let stroke = if tick.value == 1.0 { colours.muted() } else { colours.grid() };
@@ -123,8 +131,6 @@ impl VersionChart {
             }
         }
         svg.close("g");
-        let shown = text::shorten(&self.axis, SMALL, layout.right - PADDING);
-        svg.caption(PADDING, top - 9.0, "start").shortened(&shown, &self.axis);
     }
 
     fn draw_line(&self, svg: &mut Svg, layout: &Layout, number: usize, line: &VersionLine) {

@@ -26,7 +26,7 @@ pub struct Context {
     pub dirs: Dirs,
     pub format: Format,
     pub color: bool,
-    /// Columns of the terminal; `None` if standard output is not a terminal.
+    /// Columns of standard output; `None` if neither a terminal nor `COLUMNS` tells.
     pub width: Option<usize>,
     /// Set on interruption.
     pub stop: Arc<AtomicBool>,
@@ -48,7 +48,7 @@ impl Context {
             dirs: Dirs::from_env(),
             format,
             color: color && format == Format::Text,
-            width: out::columns(std::io::stdout()),
+            width: out::columns_of_stdout(),
             stop,
             exit_immediately,
         })

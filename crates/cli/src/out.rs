@@ -47,8 +47,14 @@ pub fn for_stderr(text: &str) -> String {
     rqps_report::wrapped(&tame(text), columns(std::io::stderr()))
 }
 
+/// Columns of standard output: of the terminal, or else those that the environment tells.
+pub fn columns_of_stdout() -> Option<usize> {
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+    columns(std::io::stdout()).or_else(told)
+}
+
 /// Columns of the terminal, if it is one.
-pub fn columns(terminal: impl AsFd) -> Option<usize> {
+fn columns(terminal: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }

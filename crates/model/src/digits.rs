@@ -23,6 +23,8 @@ pub struct Digits {
     /// Fewest decimals of values below 10.
     decimals_min: usize,
     is_unbounded: bool,
+    /// Whether an end on the other side of no change doesn't read like none either.
+    tells_sides: bool,
 }
 
 impl Digits {
@@ -51,7 +53,13 @@ impl Digits {
             true => (-(half / ONE_DIGIT_FROM).log10()).ceil().clamp(0.0, decimals_max as f64) as usize,
             false => decimals_max,
         };
-        Self { low, high, neutral: 0.0, decimals, decimals_min: 0, is_unbounded: false }
+        Self { low, high, neutral: 0.0, decimals, decimals_min: 0, is_unbounded: false, tells_sides: false }
+    }
+
+    /// For a change that was called: it would contradict an interval that ends with no change.
+    #[must_use]
+    pub fn telling_sides(self) -> Self {
+        Self { tells_sides: true, ..self }
     }
 
     /// The same with signs reversed.
@@ -111,11 +119,12 @@ impl Digits {
         if self.is_unbounded {
             return UNBOUNDED.to_owned();
         }
-        let excludes = self.low > self.neutral || self.high < self.neutral;
+        let tells_side = value != self.neutral
+            && (self.tells_sides || self.low > self.neutral || self.high < self.neutral);
         let usual = self.decimals_of(value);
         let reads_as_none = |decimals: &usize| {
             let rounded = |value: f64| (value * 10f64.powi(*decimals as i32)).round();
-            excludes && rounded(value) == rounded(self.neutral)
+            tells_side && rounded(value) == rounded(self.neutral)
         };
         match (usual..=usual + EXTRA_DECIMALS_MAX).find(|decimals| !reads_as_none(decimals)) {
             Some(decimals) => unsigned_zero(format!("{value:.decimals$}")),
@@ -192,6 +201,8 @@ mod tests {
         assert_eq!(ratio(1.02, 0.999, 1.04), ["1.02", "1.00", "1.04"]);
         assert_eq!(ratio(0.9998, 0.9996, 0.999_999_8), ["0.9998", "0.9996", "<1"]);
         assert_eq!(Digits::of_difference((0.03, 5.0), 3).interval().unwrap(), "0.03 to 5");
+        let called = |low| Digits::of_percent((low, 1.11), 3).telling_sides().interval().unwrap();
+        assert_eq!([0.997, 1.0, 0.990].map(called), ["-0.3 to 11", "0 to 11", "-1 to 11"]);
     }
 
     #[test]

@@ -49,6 +49,10 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> ProtocolPart {
     if is_isolated && passes > 1 {
         let remedy = "Remove it; `budget` limits the time of a plan with blocks.";
         problems.error(&top.key_at("passes"), "passes", "only a sequence has passes", remedy);
+    } else if (2..VERDICT_BLOCKS).contains(&u64::from(passes)) {
+        let what = format!("{passes} passes give ratios and no verdicts: a verdict takes {VERDICT_BLOCKS}");
+        let remedy = format!("Write {VERDICT_BLOCKS} or more for verdicts.");
+        problems.warn(&top.key_at("passes"), "passes", what, remedy);
     }
     let budget = read_budget(top, problems);
     if !is_isolated && budget.is_some() {

@@ -23,7 +23,8 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
     let (mut rows, mut base_seconds) = (Vec::new(), 0.0);
     for (action, seconds) in schedule.actions.iter().zip(&seconds) {
         if action.arm == base {
-            rows.push(action_row(plan, action, *seconds));
+            // All passes have the same steps.
+            rows.extend((action.pass == 1).then(|| action_row(plan, action, *seconds)));
             base_seconds += seconds;
         }
     }
@@ -31,7 +32,8 @@ pub fn render_schedule(plan: &Plan, schedule: &Schedule) -> String {
     push_table(&mut out, ["", "arm", "build", "config"], &arm_rows(plan));
     out.push('\n');
     let clients = format!("{}s", plan.work.client_noun());
-    push_table(&mut out, ["", "step of every arm", &clients, "until", "about"], &rows);
+    let steps = if plan.passes > 1 { "step of every arm and pass" } else { "step of every arm" };
+    push_table(&mut out, ["", steps, &clients, "until", "about"], &rows);
     let arms = counted(plan.arms.len(), "arm");
     let total = duration_text(seconds.iter().sum());
     let _ = writeln!(out, "\nabout {} per arm; {arms}: about {total}", duration_text(base_seconds));
@@ -81,7 +83,16 @@ fn header(plan: &Plan) -> String {
         OnServerDeath::NextArm => "; if a server dies, the run continues with the next arm",
         OnServerDeath::Stop => "; if a server dies, the run ends",
     };
-    let _ = writeln!(out, "{}{death}\n", plan.work.summary());
+    let _ = writeln!(out, "{}{death}", plan.work.summary());
+    if plan.passes > 1 {
+        let _ = writeln!(
+            out,
+            "{} passes, each from the load on with all arms side by side: in each step they take turns, or follow each\n\
+             other if their driver cannot",
+            plan.passes
+        );
+    }
+    out.push('\n');
     out
 }
 

@@ -75,6 +75,16 @@ impl Document {
     }
 }
 
+/// Keeps a footnote that several tables share only below the last of them.
+pub(crate) fn keep_footnotes_once(blocks: &mut [Block]) {
+    let mut seen = BTreeSet::new();
+    for block in blocks.iter_mut().rev() {
+        if let Block::Table(table) = block {
+            table.footnotes.retain(|footnote| seen.insert(footnote.clone()));
+        }
+    }
+}
+
 fn warning_text(warning: &str) -> String {
     format!("WARNING: {warning}.")
 }
@@ -258,12 +268,12 @@ pub(crate) fn cells<R>(figures: &[Figure<'_, R>], row: &R) -> Vec<Cell> {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
-    /// Heading in text and Markdown: `col-1`, `cpu/o`.
+    /// Heading in text: `col-1`, `cpu/o`.
     pub name: String,
     /// Heading in CSV and JSON: the arm, `cpu_per_op`.
     pub key: String,
-    /// Meaning of a numbered column: text and Markdown explain it above the table, HTML uses the key as
-    /// heading.
+    /// Meaning of a numbered column, explained above the table. Only text has numbers as headings: HTML has the key,
+    /// Markdown what tells it from the others.
     pub stands_for: Option<String>,
     pub align: Align,
     /// Whether the heading of the row's group has it for readers; only CSV and JSON have the column.
@@ -284,7 +294,7 @@ impl Column {
         }
     }
 
-    /// A column of figures named `col-1`, `col-2`… in text and Markdown; `index` counts from 0.
+    /// A column of figures named `col-1`, `col-2`… in text; `index` counts from 0.
     pub fn numbered(index: usize, key: impl Into<String>, stands_for: String) -> Self {
         Self { stands_for: Some(stands_for), ..Self::number(format!("col-{}", index + 1), key) }
     }

@@ -235,7 +235,10 @@ impl<'a> Judged<'a> {
                 cost: verdict(Detector::Cost),
                 stalls: verdict(Detector::Stalls),
                 resources: Detector::resources().filter_map(verdict).collect(),
-                judged_resources: Vec::new(),
+                // Where nobody judges rates, CPU time is what a gate fails on beside the cost.
+                judged_resources: { verdict(Detector::Cpu).into_iter() }
+                    .filter(|_| !self.verdicts.rules.rates)
+                    .collect(),
                 operation: self
                     .run
                     .windows
@@ -265,8 +268,18 @@ impl<'a> Judged<'a> {
         if self.run.meta.protocol == "sequence" && verdict.blocks < self.blocks_min() {
             return Some("too few blocks".to_owned());
         }
-        let noun = if self.run.meta.is_imported() { "repeat" } else { "block" };
-        Some(if blocks == 1 { format!("1 more {noun}") } else { format!("{blocks} more {noun}s") })
+        let noun = self.sample();
+        let more = counted(blocks, noun);
+        Some(more.replacen(' ', " more ", 1))
+    }
+
+    /// What a replicate is: of a sequence a pass.
+    pub fn sample(&self) -> &'static str {
+        match &*self.run.meta.protocol {
+            rqps_store::IMPORTED => "repeat",
+            "sequence" => "pass",
+            _ => "block",
+        }
     }
 
     /// The arm's label in tables.
@@ -472,10 +485,10 @@ impl Line<'_> {
                 };
                 match judged.remaining(verdict) {
                     Some(remaining) => format!("{what} inconclusive ({remaining})"),
-                    None if verdict.tags.contains(&Tag::BeyondLooks) => match verdict.looks_reached {
-                        0 => format!("{what} measured in too few blocks to decide"),
-                        _ => format!("{what} too noisy to decide"),
-                    },
+                    None if verdict.tags.contains(&Tag::BeyondLooks) => {
+                        let why = if verdict.looks_reached == 0 { "too few blocks" } else { "too noisy" };
+                        format!("{what} inconclusive ({why})")
+                    }
                     None => format!("{what} inconclusive"),
                 }
             }

@@ -83,7 +83,7 @@ fn in_percent(one: &Verdict) -> Digits {
         true => (2.0 - percent.log10().floor()).clamp(0.0, DECIMALS_MAX as f64) as usize,
         false => DECIMALS_MAX,
     };
-    let digits = Digits::of_percent((one.low, one.high), decimals_max);
+    let digits = Digits::of_percent((one.low, one.high), decimals_max).telling_sides();
     if one.ratio < 1.0 { digits.negated() } else { digits }
 }
 
@@ -240,6 +240,21 @@ pub(crate) fn remark(remark: &Remark) -> String {
     }
 }
 
+/// What canaries measure.
+const CANARIES: [(&str, &str); 3] =
+    [("spin_ns", "a fixed loop"), ("memory_ns", "loads from memory"), ("fsync_us", "a write to the disk")];
+
+fn work_of(canary: &str) -> &'static str {
+    CANARIES.iter().find(|(name, _)| *name == canary).map_or("fixed work", |(_, work)| work)
+}
+
+/// `before and after the block, spin_ns: the time of a fixed loop, …`.
+pub(crate) fn canaries(names: &[&str]) -> String {
+    let each: Vec<String> =
+        names.iter().map(|name| format!("{name}: the time of {}", work_of(name))).collect();
+    format!("before and after the block, {}", each.join("; "))
+}
+
 /// Remarks on the host; those about canaries are combined into one.
 pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
     let (mut texts, mut canaries) = (Vec::new(), Vec::new());
@@ -257,7 +272,7 @@ pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
                 ));
             }
             HostRemark::CanaryMoved { name, ratio } => {
-                canaries.push(format!("{name} varied {ratio:.1}-fold"));
+                canaries.push(format!("the time of {} ({name}) varied {ratio:.1}-fold", work_of(name)));
             }
         }
     }

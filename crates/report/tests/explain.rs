@@ -72,7 +72,7 @@ fn whether_and_how_much_slower_comes_before_the_causes() {
     let text = with_run(&spec, |run| explain_text(run, &ExplainOptions::default()).unwrap());
     let first = text.lines().take(10).collect::<Vec<_>>().join("\n");
     assert!(
-        first.contains(" (new): rate slower in 2") && first.contains(" (newer): rate slower in 2"),
+        first.contains("- new: rate slower in 2") && first.contains("- newer: rate slower in 2"),
         "{text}"
     );
     assert!(first.contains("\n- insert (new against old): ") && first.contains(" % slower, "), "{text}");

@@ -100,7 +100,7 @@ fn the_largest_difference_that_stays_open_is_named() {
         (1..=8).map(|seed| run(&results.path().join(seed.to_string()), &spec(seed))).find(is_open).unwrap();
     let text = show(&run, &Options::default()).unwrap();
     let told = "insert differs most: it is at 0.";
-    assert!(text.contains(told) && text.contains("3 blocks are not enough to call a change"), "{text}");
+    assert!(text.contains(told) && text.contains("3 passes are not enough to call a change"), "{text}");
     let gate = gate(&run, &GateRules::default()).unwrap();
     let told = "The largest difference that is inconclusive: insert on new, at 0.";
     assert!(gate.text(Screen::default()).unwrap().contains(told), "{}", gate.markdown);
@@ -164,7 +164,7 @@ fn how_much_longer_to_measure_is_one_figure() {
     assert!(told.len() == 2 && told[0] == told[1], "{text}");
     assert_eq!(commands, ["5m", "5m"], "a resume has more to do than to measure: {text}");
     assert!(
-        text.contains("(other): rate the same within 2 % in 5, inconclusive in 1; cost the same"),
+        text.contains("- other: rate the same within 2 % in 5, inconclusive in 1; cost the same"),
         "{text}"
     );
     assert!(text.contains("more blocks; suspect") && !text.contains("more blocks, about"), "{text}");

@@ -33,6 +33,7 @@ mod shared;
 mod signs;
 pub mod sim;
 pub mod steady;
+mod together;
 mod verdict;
 
 pub use direction::Direction;
@@ -42,4 +43,5 @@ pub use hosts::{Agreement, HOSTS_MIN, Hosts, Joint, OnHost, judge_hosts};
 pub use judge::judge;
 pub use rqps_model::{Detector, Metric};
 pub use rules::{Look, Rules, STALL_SECONDS, stall_seconds_min};
+pub use together::{Together, together};
 pub use verdict::{Class, Judgement, Tag, Verdict};

@@ -37,6 +37,7 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
             let execution = super::run::begin(context, plan)?;
             say_if_same(&execution.arms());
             let (folder, mut is_judged) = (execution.folder(), false);
+            write_cut_off(&folder, args)?;
             let ended = super::run::execute_then(context, execution, |folder| {
                 is_judged = true;
                 super::run::write_report(folder)?;
@@ -126,9 +127,8 @@ fn rules(run: &Run, args: &GateArgs) -> anyhow::Result<GateRules> {
 /// Writes the requested outputs; the summary goes to standard output unless another output does, or it is written to a
 /// file: then its first line tells the outcome.
 fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
-    let outputs = [(&args.markdown, &gate.markdown), (&args.junit, &gate.junit), (&args.json, &gate.json)];
-    for (place, text) in outputs {
-        match place.as_deref() {
+    for (place, text) in outputs(gate, args) {
+        match place {
             None => {}
             Some(STDOUT) => out::print(text)?,
             Some(path) => out::write_file(Path::new(path), text)?,
@@ -142,6 +142,30 @@ fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> 
         out::print(&gate.markdown)?;
     }
     Ok(())
+}
+
+/// Writes the files as they stay if rqps is killed, or ended at once by a second Ctrl-C: else there would be none, or
+/// those of another run.
+fn write_cut_off(folder: &Path, args: &GateArgs) -> anyhow::Result<()> {
+    let run = RunFolder::open(folder)?;
+    let why = format!("interrupted; `rqps gate {}` judges what it has measured", run.folder.name());
+    let gate = rqps_report::gate_of_failed(&run, &why)?;
+    for (place, text) in outputs(&gate, args) {
+        // A pipe would have two of them.
+        let is_file = |path: &Path| path.metadata().ok().is_none_or(|found| found.is_file());
+        if let Some(path) = place.filter(|place| *place != STDOUT).map(Path::new)
+            && is_file(path)
+        {
+            out::write_file(path, text)?;
+        }
+    }
+    Ok(())
+}
+
+fn outputs<'a>(gate: &'a Gate, args: &'a GateArgs) -> [(Option<&'a str>, &'a str); 3] {
+    let places = [&args.markdown, &args.junit, &args.json];
+    let texts = [&gate.markdown, &gate.junit, &gate.json];
+    std::array::from_fn(|at| (places[at].as_deref(), texts[at].as_str()))
 }
 
 /// Rejects two outputs on standard output, before anything is measured.

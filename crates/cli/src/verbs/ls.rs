@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
         Column::number("done").optional(3),
         Column::number("size").optional(2),
         Column::elastic("compared"),
-        Column::elastic("verdicts"),
+        Column::elastic("tests"),
     ]);
     let now_ms = rqps_store::now_ms();
     for row in &rows {
@@ -133,7 +133,7 @@ impl<'a> RunRow<'a> {
         let verdicts = match (&summary.problem, self.tally) {
             (Some(problem), _) => Cell::from(problem.as_str()).tinted(Some(Tint::Red)),
             (None, Some(_)) if summary.blocks_done < self.blocks_needed => {
-                format!("none yet: {} of {} blocks", summary.blocks_done, self.blocks_needed).into()
+                format!("no verdicts yet: {} of {} blocks", summary.blocks_done, self.blocks_needed).into()
             }
             (None, Some(tally)) => Cell::from(tally_text(tally)).tinted(tint(tally)),
             (None, None) => Cell::default(),

@@ -18,6 +18,9 @@ use std::io::{BufReader, Cursor};
 use std::path::Path;
 use std::process::ExitCode;
 
+/// Files that are looked at for the name that was meant.
+const FILES_MAX: usize = 1000;
+
 pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
         PlanVerb::Check { plan } => return check(context, plan),
@@ -146,17 +149,37 @@ pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
     let path = Path::new(name);
     let is_file = path.is_file() || path.exists() && shipped_plan(name).is_none();
     let text = if is_file || name.contains('/') || name.ends_with(".toml") {
-        let remedy = if path.exists() { "" } else { "; `rqps plan ls` lists the shipped plans" };
+        let remedy = || match path.exists() {
+            true => String::new(),
+            false => match file_meant(path) {
+                Some(question) => format!(". {question}"),
+                None => "; `rqps plan ls` lists the shipped plans".to_owned(),
+            },
+        };
         rqps_builds::read_text(path)
-            .map_err(|error| Usage(format!("can't read the plan {name}: {error}{remedy}")))?
+            .map_err(|error| Usage(format!("can't read the plan {name}: {error}{}", remedy())))?
     } else {
-        shipped(name).map_err(|e| Usage(format!("{name} is not a file, and {e}")))?.to_owned()
+        let of_files = |error| match file_meant(path).filter(|_| shipped_plan(name).is_none()) {
+            Some(question) => Usage(format!("there is no plan `{name}`. {question}")),
+            None => Usage(format!("{name} is not a file, and {error}")),
+        };
+        shipped(name).map_err(of_files)?.to_owned()
     };
     let checked = check_plan(&text, name)?;
     for warning in &checked.warnings {
         out::message(&format!("warning: {}", warning.display(name)));
     }
     Ok(checked.plan)
+}
+
+/// A plan's file beside a path that is none, if their names are near.
+fn file_meant(path: &Path) -> Option<String> {
+    path.extension()?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names =
+        std::fs::read_dir(directory).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let plans: Vec<String> = names.filter(|name| name.ends_with(".toml")).take(FILES_MAX).collect();
+    did_you_mean(path.file_name()?.to_str()?, plans.iter().map(String::as_str))
 }
 
 /// Checks the text of the plan `name`.

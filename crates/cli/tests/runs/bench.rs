@@ -159,6 +159,7 @@ impl Bench {
             .arg(self.results())
             .args(arguments)
             .env("RQPS_WORK", self.work())
+            .env_remove("COLUMNS")
             .current_dir(self.path())
             .stdin(Stdio::null());
         command

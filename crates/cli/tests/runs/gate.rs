@@ -1,6 +1,6 @@
 //! `rqps gate`: its exit codes on simulated runs, and from two builds to a verdict.
 
-use crate::bench::{Bench, exact_version};
+use crate::bench::{Bench, exact_version, wait_for};
 use rqps_verdicts::testing::{Spec, write_run};
 use std::fs;
 
@@ -27,6 +27,23 @@ fn exit_codes_say_whether_a_change_may_pass() {
     assert!(output.starts_with("<?xml") && !output.contains("rqps gate:"), "{output}");
     let entries: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     assert!(entries.as_array().is_some_and(|entries| entries.len() > 20), "{entries}");
+}
+
+/// As by a second Ctrl-C, after which nothing can be written.
+#[test]
+fn a_gate_that_is_killed_leaves_its_files() {
+    let bench = Bench::new();
+    let build = |series| format!("postgres-{}", exact_version(series));
+    let (base, head) = (build("17"), build("18"));
+    let [junit, json] = ["gate.xml", "gate.json"].map(|name| bench.path().join(name));
+    let words = [["gate", "--quick"], ["--base", &base], ["--head", &head]].concat();
+    let files = [["--junit", junit.to_str().unwrap()], ["--json", json.to_str().unwrap()]].concat();
+    let running = bench.start(&[words, files].concat());
+    wait_for("both files", || (junit.exists() && json.exists()).then_some(()));
+    running.kill();
+    let xml = fs::read_to_string(junit).unwrap();
+    assert!(xml.contains("failures=\"1\"") && xml.contains("interrupted; `rqps gate "), "{xml}");
+    bench.expect_no_process();
 }
 
 /// Base and head are the same build, so the gate must pass however busy the machine.

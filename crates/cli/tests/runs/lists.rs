@@ -26,7 +26,7 @@ fn ls_tells_what_came_out() {
     assert_eq!((nothing.stdout.as_str(), nothing.stderr.contains("no run in ")), ("", true));
     let short = write_run(&bench.results(), &Spec { blocks: 2, ..Spec::mixed() }).unwrap();
     let listed = bench.call(&["ls"]).expect(0).stdout;
-    assert!(listed.contains("none yet: 2 of 3 blocks"), "{listed}");
+    assert!(listed.contains("no verdicts yet: 2 of 3 blocks"), "{listed}");
     fs::remove_dir_all(short).unwrap();
     let name = with_run(&bench);
     fs::create_dir(bench.results().join("damaged")).unwrap();
@@ -99,6 +99,9 @@ fn a_mistyped_name_gets_a_hint() {
     assert!(hint(&["explain", &name, "--test", "point-qery"]).contains("Did you mean `point-query`?"));
     assert!(hint(&["run", "verdicts", "--label", "a b/c"]).contains("for example a-b-c"));
     assert!(hint(&["run", "insert-smoke", "--budget", "5m"]).contains("it is a sequence"));
+    fs::write(bench.path().join("mine.toml"), "").unwrap();
+    assert!(hint(&["run", "mine.tml"]).contains("Did you mean `mine.toml`?"));
+    assert!(hint(&["run", "./min.toml"]).contains("Did you mean `mine.toml`?"));
     fs::create_dir(bench.path().join("verdicts")).unwrap();
     bench.call(&["plan", "show", "verdicts"]).expect(0);
 }

@@ -11,7 +11,8 @@ const EARLIER_MIN: usize = 6;
 /// How far a canary may lie outside the range of the other blocks, as a share, before its block is void. The
 /// disk's canary is not listed: a virtual machine's disk may change between two speeds at any time, and few
 /// windows wait for it.
-const OUTSIDE_MAX: [(&str, f64); 2] = [("spin_ns", 0.05), ("memory_ns", 0.25)];
+const OUTSIDE_MAX: [(&str, &str, f64); 2] =
+    [("spin_ns", "a step of a fixed loop", 0.05), ("memory_ns", "a load from memory", 0.25)];
 /// CPU time that the hypervisor may give to others, as a share of the time that was wanted.
 const STOLEN_MAX: f64 = 0.10;
 /// Less than this, in microseconds, is a matter of chance: the kernel counts stolen time in ticks, of 10 ms each.
@@ -38,7 +39,7 @@ pub(super) fn void_reason(run: &Run, number: u32) -> Option<String> {
             stolen_share * 100.0
         ));
     }
-    OUTSIDE_MAX.iter().find_map(|(name, max)| outside(&run.canaries, number, name, *max))
+    OUTSIDE_MAX.iter().find_map(|(name, work, max)| outside(&run.canaries, number, (name, work), *max))
 }
 
 /// The share of the CPU time wanted in a block's windows that the hypervisor gave to others.
@@ -55,7 +56,7 @@ fn stolen_share(run: &Run, number: u32) -> f64 {
 
 /// Describes a canary of the block that is outside the range of the other blocks by more than the share
 /// `max`.
-fn outside(all: &[Canary], number: u32, name: &str, max: f64) -> Option<String> {
+fn outside(all: &[Canary], number: u32, (name, work): (&str, &str), max: f64) -> Option<String> {
     let named = || all.iter().filter(|canary| canary.name == name);
     let earlier: Vec<f64> = named().filter(|c| c.block != number).map(|c| c.value).collect();
     if earlier.len() < EARLIER_MIN {
@@ -66,7 +67,7 @@ fn outside(all: &[Canary], number: u32, name: &str, max: f64) -> Option<String> 
     let is_outside = |value: f64| value > high * (1.0 + max) || value < low / (1.0 + max);
     let worst = named().find(|canary| canary.block == number && is_outside(canary.value))?;
     Some(format!(
-        "the host changed: canary {name} was {:.4} {} the block, between {low:.4} and {high:.4} so far",
+        "the host changed: {work} took {:.4} ns ({name}) {} the block, between {low:.4} and {high:.4} so far",
         worst.value, worst.moment
     ))
 }
@@ -74,6 +75,8 @@ fn outside(all: &[Canary], number: u32, name: &str, max: f64) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SPIN: (&str, &str) = ("spin_ns", "a step of a fixed loop");
 
     fn canary(block: u32, moment: Moment, value: f64) -> Canary {
         Canary { block, moment, name: "spin_ns".to_owned(), value }
@@ -88,12 +91,15 @@ mod tests {
             .collect();
         all.push(canary(4, Moment::Before, 1.33));
         all.push(canary(4, Moment::After, 1.41));
-        assert_eq!(outside(&all, 4, "spin_ns", 0.05), None, "1.41 is less than 5 % above 1.36");
+        assert_eq!(outside(&all, 4, SPIN, 0.05), None, "1.41 is less than 5 % above 1.36");
         all.push(canary(5, Moment::After, 1.6));
-        let why = outside(&all, 5, "spin_ns", 0.05).unwrap();
-        assert!(why.contains("spin_ns was 1.6000 after") && why.contains("1.4100"), "{why}");
-        assert_eq!(outside(&all, 5, "memory_ns", 0.05), None, "no readings of this canary");
+        let why = outside(&all, 5, SPIN, 0.05).unwrap();
+        assert!(
+            why.contains("a fixed loop took 1.6000 ns (spin_ns) after") && why.contains("1.4100"),
+            "{why}"
+        );
+        assert_eq!(outside(&all, 5, ("memory_ns", ""), 0.05), None, "no readings of this canary");
         let few = &all[..4];
-        assert_eq!(outside(few, 2, "spin_ns", 0.0), None, "two other readings are too few");
+        assert_eq!(outside(few, 2, SPIN, 0.0), None, "two other readings are too few");
     }
 }

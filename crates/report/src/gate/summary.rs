@@ -63,7 +63,7 @@ pub(super) fn without_repeats(run: &Run, base: usize, least: usize, outcome: Out
 pub(super) fn failed(why: &str) -> Document {
     let mut document = Document::default();
     document.push(Block::Heading(2, format!("rqps gate: {}", word(Outcome::Incomplete))));
-    document.push(Block::Text(format!("The run ended before there was anything to judge: {why}")));
+    document.push(Block::Text(format!("The run ended before anything was judged: {why}")));
     document
 }
 

@@ -172,7 +172,7 @@ fn replicates(page: &Page<'_>) -> String {
     match &page.judged {
         Some(judged) => {
             let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
-            let blocks = counted(done, "block");
+            let blocks = counted(done, judged.sample());
             // A resume takes a pass from the tests that it measured.
             let fewer =
                 judged.verdicts.on_candidates().any(|one| one.metric == Metric::Rate && one.blocks < done);

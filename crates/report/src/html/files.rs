@@ -44,7 +44,8 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
     for chart in versions::all(&page)? {
-        let chart = VersionChart { axis: whiskers(&chart.axis), ..chart };
+        let (axis, width) = (whiskers(&chart.axis), rqps_charts::WIDTH_DEFAULT);
+        let chart = VersionChart { axis, width, ..chart };
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
     let timed: &[TestStep] = if page.comparison.leaves_out_rates()? { &[] } else { &page.steps };

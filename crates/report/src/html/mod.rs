@@ -149,8 +149,11 @@ impl<'a> Page<'a> {
         let has_changed = |detector: Detector| {
             judged.verdicts.on_candidates().any(|one| one.detector == detector && one.significant)
         };
+        let has = |detector: Detector| judged.verdicts.on_candidates().any(|one| one.detector == detector);
+        let rates = judged.verdicts.rules.rates;
         let is_shown = |detector: &Detector| match detector {
-            Detector::Rate => judged.verdicts.rules.rates || has_changed(*detector),
+            Detector::Rate => rates || has_changed(*detector),
+            Detector::Cpu => has_changed(*detector) || !rates && has(*detector),
             Detector::Cost => judged.has_costs(),
             other => has_changed(*other),
         };
@@ -272,7 +275,7 @@ const SHORTENED_MIN: usize = 3;
 
 /// Names of arms without what all have in common: of `postgres-17.2.x10a` and others that differ in their versions
 /// `17.2`; and what was left out, with `…` in place of the rest.
-fn short_names(names: &[&str]) -> (Vec<String>, Option<String>) {
+pub(crate) fn short_names(names: &[&str]) -> (Vec<String>, Option<String>) {
     let all = || names.iter().map(|name| (*name).to_owned()).collect();
     let Some((first, others)) = names.split_first().filter(|_| names.len() >= SHORTENED_MIN) else {
         return (all(), None);

@@ -92,21 +92,28 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
         @for text in disturbed::of_passes(&page.comparison) { p.callout.alarm { (text) } }
         @for start in upgrade::starts(&page.comparison, judged) { p.callout.alarm { (start) } }
         @if let Some(text) = page.comparison.without_results() { p.callout { (text) } }
-        @for (at, (arm, lines)) in arms.iter().enumerate() {
-            p.headline {
-                (answer::text(judged, *arm, (page.name(*arm), page.name(judged.base)), lines))
-                // It is about base, whatever the arms.
-                @if at + 1 == arms.len() { (aa_check(judged)) }
+        @let text = |arm: usize, lines| answer::text(judged, arm, (page.name(arm), page.name(judged.base)), lines);
+        @if let [(arm, lines)] = arms.as_slice() {
+            p.headline { (text(*arm, lines)) (aa_check(judged)) }
+        } @else {
+            div.headline {
+                p { (aa_check(judged)) " Against " (page.name(judged.base)) ":" }
+                ul {
+                    @for (arm, lines) in &arms { li { (page.name(*arm)) ": " (answer::brief(judged, *arm, lines)) } }
+                }
             }
-            (unpaired_rates(page, judged, *arm))
         }
+        @for (arm, _) in &arms { (unpaired_rates(page, judged, *arm)) }
         @if let Some(invalid) = verdicts::without_result(judged.run, |_| true) { (blocks::blocks(&[invalid], 2)) }
         (blocks::blocks(&open, 2))
         (warnings(page))
         (all_tests::figures(page))
         @for (arm, lines) in &arms {
             div.verdict-of {
-                @if arms.len() > 1 { h2 { (page.name(*arm)) } }
+                @if arms.len() > 1 {
+                    h2 { (page.name(*arm)) }
+                    p { (text(*arm, lines)) }
+                }
                 @for detector in page.detectors() { (tally(&tally_title(page, detector), detector, lines)) }
                 (changes(page, judged, *arm, lines))
             }
@@ -243,10 +250,9 @@ fn reliability(judged: &Judged<'_>) -> String {
         ),
         _ => String::new(),
     };
-    let is_open = |verdict: &&Verdict| {
-        verdict.class == Class::Inconclusive && matches!(verdict.detector, Detector::Rate | Detector::Cost)
-    };
-    let open = judged.verdicts.on_candidates().filter(is_open).count();
+    let lines = judged.all_lines();
+    let is_open = |verdict: &&Verdict| verdict.class == Class::Inconclusive;
+    let open = lines.iter().flat_map(Line::judged).filter(is_open).count();
     let open = match open {
         0 => String::new(),
         1 => " 1 verdict is inconclusive: neither a change nor its absence could be established.".to_owned(),
@@ -258,6 +264,8 @@ fn reliability(judged: &Judged<'_>) -> String {
     let measured = match (judged.run.meta.is_imported(), judged.uneven_repeats()) {
         (true, Some(repeats)) => format!("Arms have unequal numbers of repeats: {repeats}"),
         (true, None) => format!("{}, a repeat each", measured_in(judged)),
+        // What a pass is, the list below says.
+        (false, _) if judged.sample() == "pass" => measured_in(judged),
         (false, _) => format!("{}, each {}", measured_in(judged), judged.run.terms().anew),
     };
     format!(
@@ -273,11 +281,12 @@ fn measured_in(judged: &Judged<'_>) -> String {
     let blocks: Vec<usize> = of_arms.map(|one| one.blocks_measured).collect();
     match (blocks.iter().min(), blocks.iter().max()) {
         (Some(least), Some(most)) if least < most => {
-            format!("Tests were measured on arms and base in {least} to {most} blocks")
+            let blocks = counted(*most, judged.sample());
+            format!("Tests were measured on arms and base in {least} to {blocks}")
         }
         (_, most) => {
             let all = most.copied().unwrap_or(judged.verdicts.blocks_done);
-            format!("Every test was measured on every arm in {}", counted(all, "block"))
+            format!("Every test was measured on every arm in {}", counted(all, judged.sample()))
         }
     }
 }

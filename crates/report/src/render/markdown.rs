@@ -1,6 +1,7 @@
 //! Markdown for a blog or a pull request: pipe tables with labels last, as in text.
 
-use crate::document::{Align, Block, Document, RowKind, Table};
+use crate::document::{Align, Block, Column, Document, RowKind, Table};
+use crate::html::short_names;
 use crate::render::by_group;
 
 pub(crate) fn render(document: &Document) -> String {
@@ -31,7 +32,13 @@ fn render_block(block: &Block) -> String {
 fn render_table(table: &Table) -> String {
     let table = &*table.shown();
     let mut parts = vec![format!("### {}", escape(&table.title))];
-    let above = table.above();
+    let headings = headings(table);
+    let named = table.columns.iter().zip(&headings);
+    let stand_for = named.filter_map(|(column, heading)| {
+        let meaning = column.stands_for.as_ref().filter(|meaning| *meaning != heading)?;
+        Some(format!("{heading} : {meaning}"))
+    });
+    let above: Vec<String> = table.preamble.iter().cloned().chain(stand_for).collect();
     if !above.is_empty() {
         parts.push(list(&above));
     }
@@ -39,7 +46,7 @@ fn render_table(table: &Table) -> String {
     for (group, rows) in by_group(table) {
         parts.extend(group.map(|group| format!("**{}**", escape(group))));
         let mut lines = vec![
-            cells(table.columns.iter().map(|column| escape(&column.name))),
+            cells(headings.iter().map(|heading| escape(heading))),
             cells(table.columns.iter().map(|column| match column.align {
                 Align::Right => "---:".to_owned(),
                 Align::Left => "---".to_owned(),
@@ -57,6 +64,18 @@ fn render_table(table: &Table) -> String {
         parts.push(list(&table.footnotes));
     }
     parts.join("\n\n")
+}
+
+/// Columns of arms are named by them, without what all have in common.
+fn headings(table: &Table) -> Vec<String> {
+    let arms = table.columns.iter().filter(|column| column.stands_for.is_some());
+    let arms: Vec<&str> = arms.map(|column| column.key.as_str()).collect();
+    let mut short = short_names(&arms).0.into_iter();
+    let heading = |column: &Column| {
+        let arm = column.stands_for.as_ref().and_then(|_| short.next());
+        arm.unwrap_or_else(|| column.name.clone())
+    };
+    table.columns.iter().map(heading).collect()
 }
 
 fn cells(texts: impl Iterator<Item = String>) -> String {

@@ -3,16 +3,19 @@
 use std::collections::BTreeSet;
 
 use rqps_model::Role;
-use rqps_stats::{Detector, Metric, Verdict};
+use rqps_stats::{Detector, Metric, Verdict, together};
 use rqps_store::Run;
 use rqps_verdicts::Tally;
 
+use crate::number;
 use crate::tables::unpaired;
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
 /// Up to one in this many tests may be inconclusive where the cost is said not to have changed.
 const FEW: usize = 8;
+/// A p value below it is not told more exactly.
+const P_TOLD_MIN: f64 = 0.001;
 
 /// Whether an arm got worse or better than base, in how many tests of a run.
 pub(crate) fn text(
@@ -28,8 +31,10 @@ pub(crate) fn text(
         .collect();
     let mut all = judged.verdicts.judgement.verdicts.iter();
     let has_rates = all.any(|one| one.arm == arm && one.detector == Detector::Rate);
-    let of_lines =
-        || of_lines((judged.run, has_rates), label, base, &lines) + &invalid_in_part(judged.run, arm);
+    let of_lines = || {
+        let answer = of_lines((judged.run, has_rates), label, base, &lines);
+        answer + &invalid_in_part(judged.run, arm) + &together_in_words(judged, base, &lines)
+    };
     match unpaired {
         Some(why) if lines.is_empty() => format!("{label} against {base}: {why}. {}", unpaired::REMEDY),
         Some(why) => format!("{} There is {why}. {}", of_lines(), unpaired::REMEDY),
@@ -88,6 +93,31 @@ fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Li
         other_resources(lines),
         without_result(run, lines)
     )
+}
+
+/// ` 11 of 12 inconclusive costs (instructions) are below old's …`: what verdicts show that single tests do not.
+fn together_in_words(judged: &Judged<'_>, base: &str, lines: &[Line<'_>]) -> String {
+    let of_metric = |metric: Metric| {
+        let verdicts = || lines.iter().flat_map(Line::judged).filter(move |one| one.metric == metric);
+        let found = together(&judged.verdicts.experiment, verdicts())?;
+        let name = metric.measure().label;
+        let what = match verdicts().next()?.detector {
+            Detector::Rate => "rates".to_owned(),
+            Detector::Cost => format!("costs ({name})"),
+            _ => format!("verdicts on {name}"),
+        };
+        let side = if found.is_below { "below" } else { "above" };
+        let p = match found.p < P_TOLD_MIN {
+            true => format!("< {P_TOLD_MIN}"),
+            false => format!("= {}", number::significant(found.p, 1)),
+        };
+        Some(format!(
+            " {} of {} inconclusive {what} are {side} {base}'s (p {p}, over tests and over blocks): together they may be a \
+             change that single tests cannot show.",
+            found.count, found.of
+        ))
+    };
+    Metric::ALL.into_iter().filter_map(of_metric).collect()
 }
 
 /// ` 1 test has invalid windows.`, of an arm that has valid ones as well.

@@ -16,6 +16,7 @@ use rqps_verdicts::Measured;
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::number;
+use crate::words;
 
 /// A table per run that has blocks.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
@@ -63,6 +64,9 @@ fn table(run: &Run) -> Table {
         cells.push(Cell::words(arms(block)));
         cells.push(Cell::words(why.join("; ")));
         table.row(cells);
+    }
+    if !canaries.is_empty() {
+        table.footnotes.push(words::canaries(&canaries));
     }
     table
 }

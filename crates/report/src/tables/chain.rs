@@ -10,6 +10,7 @@ use rqps_model::Dbms;
 
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind};
 use crate::document::{Column, Table};
+use crate::tables::footnotes;
 use crate::tables::relative::ratios;
 
 /// The table; None with fewer than three arms, where it would repeat the relative one, or if no DBMS has two versions.
@@ -38,5 +39,10 @@ pub(crate) fn table(comparison: &Comparison<'_>) -> Option<Table> {
         Column::numbered(index, key, stands_for)
     });
     let steps = comparison.steps(StepKind::Tests);
-    Some(ratios(comparison, "chain", "Adjacent versions", &pairs, columns.collect(), &steps))
+    let mut table = ratios(comparison, "chain", "Adjacent versions", &pairs, columns.collect(), &steps);
+    if footnotes::of_totals(comparison).is_some() {
+        let note = "quotients of rQPS; verdicts on adjacent versions, in section arrivals, are of the ratios of blocks";
+        table.footnotes.push(note.to_owned());
+    }
+    Some(table)
 }

@@ -5,7 +5,7 @@
 //! variant. The load comes first (an operation is a row), then the tests, by unit in order of appearance.
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
-use crate::document::{Block, Cell, Column, Table};
+use crate::document::{Block, Cell, Column, Table, keep_footnotes_once};
 use crate::error::Result;
 use crate::per_op::{self, Cost, LEGEND};
 use crate::tables::{footnotes, loads};
@@ -35,6 +35,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
         let named = (step.name.as_str(), with_rate);
         blocks.extend(tables(comparison, named, notes, |arm| arm.window(&step.name).ok().map(Cost::from)));
     }
+    keep_footnotes_once(&mut blocks);
     Ok(blocks)
 }
 
@@ -48,7 +49,9 @@ fn tables<'a>(
     let headings = || columns.iter().map(|column| column.column()).chain([Column::words("dbms")]).collect();
     let title = format!("{test} --- absolute");
     let mut absolute = Table::new("per_op", title, headings(), 1).about("test", test);
-    let title = format!("{test} --- relative to the first row");
+    // Of several windows, these are not the ratios of verdicts.
+    let of = if footnotes::of_totals(comparison).is_some() { "totals " } else { "" };
+    let title = format!("{test} --- {of}relative to the first row");
     let mut relative = Table::new("per_op_relative", title, headings(), 1).about("test", test);
     let base = cost(&comparison.base);
     for arm in comparison.base_first() {

@@ -1,6 +1,6 @@
 //! What is inconclusive in a run, and what it would take to decide it.
 
-use rqps_model::Digits;
+use rqps_model::{Digits, counted};
 use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
 use rqps_store::{BlockStatus, Status};
 use rqps_verdicts::{
@@ -253,12 +253,12 @@ pub(crate) fn times_base(verdict: &Verdict) -> String {
     format!("{}{interval} times base's {of}", digits.text(verdict.ratio))
 }
 
-/// Why a rate that differs much stays open in the few blocks that a plan allows.
+/// Why a rate or cost that differs much stays open in the few blocks that a plan allows.
 fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
     let is_meant = |one: &Verdict| one.tags.contains(&Tag::Suspect) && one.tags.contains(&Tag::BeyondLooks);
     let most = furthest_of(open.iter().copied(), is_meant)?;
-    // The smallest loss of rate that would have been detected, as a factor in either direction.
-    let factor = 1.0 / (1.0 - most.mde80);
+    // The smallest loss of rate, or rise of cost, that would have been detected, as a factor in either direction.
+    let factor = if most.metric == Metric::Rate { 1.0 / (1.0 - most.mde80) } else { 1.0 + most.mde80 };
     let blocks = looks.last()?.blocks;
     let text = format!(
         "{} is at {}, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably only from a \
@@ -271,12 +271,15 @@ fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
 
 /// What is known of a rate that differs much and stays open.
 fn not_called(judged: &Judged<'_>, most: &Verdict) -> String {
-    let noun = if judged.run.meta.is_imported() { "repeat" } else { "block" };
+    let noun = judged.sample();
+    let few = match most.blocks {
+        1 => format!("one {noun} is"),
+        several => format!("{} are", counted(several, noun)),
+    };
     format!(
-        "{} differs most: it is at {}, which {} not enough to call a change.",
+        "{} differs most: it is at {}, which {few} not enough to call a change.",
         most.test,
-        times_base(most),
-        if most.blocks == 1 { format!("one {noun} is") } else { format!("{} {noun}s are", most.blocks) }
+        times_base(most)
     )
 }
 

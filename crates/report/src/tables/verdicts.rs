@@ -26,8 +26,8 @@ use rqps_store::{InvalidInPart, NoResult, Run};
 use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
 
-use crate::comparison::Comparison;
-use crate::document::{Block, Cell, Column, Table};
+use crate::comparison::{ComparedArm, Comparison};
+use crate::document::{Block, Cell, Column, Table, keep_footnotes_once};
 use crate::error::Result;
 use crate::tables::{answer, conditions, disturbed, doubts, headline, trust, undecided, unpaired};
 use crate::verdict_lines::{
@@ -71,20 +71,12 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// Keeps a footnote that several tables share only below the last of them.
-fn keep_footnotes_once(blocks: &mut [Block]) {
-    let mut seen = BTreeSet::new();
-    for block in blocks.iter_mut().rev() {
-        if let Block::Table(table) = block {
-            table.footnotes.retain(|footnote| seen.insert(footnote.clone()));
-        }
-    }
-}
-
 /// One arm's answer in short, of several.
 pub(crate) fn brief(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> String {
     let lines = judged.lines(arm, |test| comparison.shows(test));
-    format!("{}: {}", judged.label(comparison, arm), answer::brief(judged, arm, &lines))
+    let name = &judged.run.arms[arm];
+    let name = comparison.find(name).map_or_else(|| name.name.clone(), ComparedArm::reference);
+    format!("{name}: {}", answer::brief(judged, arm, &lines))
 }
 
 fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {

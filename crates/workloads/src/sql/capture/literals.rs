@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rqps_model::random::Stream;
 
 use super::super::pieces::{Piece, is_word};
+use super::times::{self, Time};
 
 /// A number, a text, or a `$1` in its place.
 pub(super) struct Literal {
@@ -14,6 +15,8 @@ pub(super) struct Literal {
     /// Its value, if it is a number without an exponent.
     pub number: Option<Number>,
     pub is_parameter: bool,
+    /// Of a parameter that is a time: what it is.
+    pub time: Option<Time>,
     /// Whether it is a text that an expression can stand for.
     pub is_text: bool,
     /// Its place in the kind: that of all values of a list is the same.
@@ -137,6 +140,7 @@ pub(super) fn shape(piece: &Piece) -> Shape {
                     to: *to,
                     number,
                     is_parameter: false,
+                    time: None,
                     is_text,
                     slot: 0,
                     column,
@@ -151,8 +155,13 @@ pub(super) fn shape(piece: &Piece) -> Shape {
             let rest = &text[at + 1..];
             let to = at + 1 + rest.find(|c| !is_word(c) && c != '.').unwrap_or(rest.len());
             let is_parameter = c == '$';
-            let (number, column) = (Number::parse(&text[at..to]), column_before(&text[..at]));
-            literals.push(Literal { from: at, to, number, is_parameter, is_text: false, slot: 0, column });
+            let named = times::named_before(&text[..at]).filter(|_| is_parameter);
+            // The words of a typed literal, `DATE $1`, go with it.
+            let from = named.map_or(at, |(from, _)| from);
+            let cast = || times::cast_to(&text[..at], &text[to..]).filter(|_| is_parameter);
+            let time = named.map(|(_, time)| time).or_else(cast);
+            let (number, column) = (Number::parse(&text[at..to]), column_before(&text[..from]));
+            literals.push(Literal { from, to, number, is_parameter, time, is_text: false, slot: 0, column });
             form.push(LITERAL);
             at = to;
         } else {

@@ -3,6 +3,7 @@
 mod keys;
 mod literals;
 mod sources;
+mod times;
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -146,7 +147,8 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
         true => "Check the ranges of the values, name",
         false => {
             "The source keeps no values: each\n\
-             # random(1, 1000) is invented. Give them ranges, and write texts and dates in place of their variables. Name"
+             # random(1, 1000) is invented, and so are times: days after 2024-01-01. Give them ranges, and write\n\
+             # texts in place of their variables. Name"
         }
     };
     let mut text = format!(
@@ -222,7 +224,10 @@ fn script_of(kind: &Kind, dialect: Dialect) -> String {
                 let unit = format!("0.{:0>1$}", 1, *decimals as usize);
                 sql.push_str(&format!("(:{name} * {unit})"));
             }
-            false => sql.push_str(&format!(":{name}")),
+            false => match literal.time {
+                Some(time) => sql.push_str(&time.expression(&name)),
+                None => sql.push_str(&format!(":{name}")),
+            },
         }
         at = literal.to;
         names.push(name);
@@ -372,6 +377,23 @@ mod tests {
         assert!(plan.contains("insert-t = ") && plan.contains(". 8 other\n"), "{plan}");
         assert!(plan.contains("are left out. The source keeps no values: each\n# random(1, 1000)"), "{plan}");
         assert!(plan.contains("build = \"postgres-18\""), "{plan}");
+    }
+
+    /// A variable is a whole number, which is no time.
+    #[test]
+    fn times_are_computed_from_their_variables() {
+        let csv = "query,calls,total_exec_time\n\
+            \"SELECT a FROM t WHERE d >= date $1 AND e < DATE $2 + interval $3 AND f > $4::timestamptz\",1,1\n\
+            \"UPDATE u SET f = CAST($1 AS timestamp with time zone), update_time = $2 WHERE id = $3::int\",1,1\n";
+        let plan = plan(csv).unwrap();
+        let select = "SELECT a FROM t WHERE d >= (date '2024-01-01' + :d::int) AND \
+                      e < (date '2024-01-01' + :e::int) + (:p3 * interval '1 day') AND \
+                      f > (timestamptz '2024-01-01' + :f * interval '1 hour')::timestamptz;\n";
+        assert!(plan.contains(select), "{plan}");
+        let update = "UPDATE u SET f = CAST((timestamptz '2024-01-01' + :p1 * interval '1 hour') AS timestamp with \
+                      time zone), update_time = :update_time WHERE id = :id::int;\n";
+        assert!(plan.contains(update), "{plan}");
+        assert!(plan.contains("days after 2024-01-01"), "{plan}");
     }
 
     #[test]
