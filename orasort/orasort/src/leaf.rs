@@ -23,6 +23,10 @@ const WORD_BYTES: usize = 6;
 /// From so many entries on nine of them give the one that parts the others, not three.
 const NINE_FROM: usize = 256;
 
+/// How far the keys of a group agree is guessed from one of so many, at most so many.
+const SAMPLE_OF: usize = 16;
+const SAMPLES_MAX: usize = 8;
+
 /// So many entries ahead of the one whose word is loaded the memory of keys is asked for.
 const AHEAD: usize = 12;
 
@@ -141,7 +145,7 @@ impl Leaves {
     fn push(&mut self, group: Group, places: Range<usize>, tied: bool) {
         if places.len() > 1 {
             let stuck = if places.len() > group.len() - group.len() / 8 { group.stuck + 1 } else { 0 };
-            let [start, end] = [places.start, places.end].map(|place| group.start + place as u32);
+            let (start, end) = (group.start + places.start as u32, group.start + places.end as u32);
             self.waiting.push(Group { start, end, tied, stuck, ..group });
         }
     }
@@ -230,8 +234,10 @@ unsafe fn load<K: Keys + ?Sized>(
     // SAFETY: the caller promised it.
     let key = |entry: Entry| unsafe { finder.key(entry) };
     let model = key(group[0]);
-    // Most often the last key agrees with the first as far as all do.
-    let mut common = common_prefix_from(model, key(group[group.len() - 1]), depth);
+    // Most often some agree with the first as far as all do.
+    let samples = (group.len() / SAMPLE_OF).clamp(1, SAMPLES_MAX);
+    let agreed = (1..=samples).map(|sample| key(group[(group.len() - 1) * sample / samples]));
+    let mut common = agreed.fold(model.len(), |common, key| common_prefix_from(&model[..common], key, depth));
     let load = |entry: &mut Entry, key: &[u8], common: usize| {
         let word = chunk(key, common) >> WORD_SHIFT << WORD_SHIFT;
         let head = head_of(word, key.len() > common + WORD_BYTES, key.len().min(LENGTH_MAX));
@@ -244,6 +250,20 @@ unsafe fn load<K: Keys + ?Sized>(
             finder.prefetch(*entry, common);
         }
         let key = key(group[place]);
+        // Most keys go on behind the word: then eight bytes before it and eight from it on tell nearly all.
+        let before = common.wrapping_sub(8);
+        if let (Some(its), Some(of_model)) = (key.get(before..), model.get(before..common))
+            && let (Some((its_before, its)), Some(of_model)) =
+                (its.split_first_chunk::<8>(), of_model.first_chunk())
+            && let Some(word) = its.first_chunk()
+            && its_before == of_model
+            && (before <= depth || agree(model, key, depth, before))
+        {
+            let word = u64::from_be_bytes(*word) >> WORD_SHIFT << WORD_SHIFT;
+            let head = head_of(word, true, key.len().min(LENGTH_MAX));
+            group[place] = with_head(group[place], head ^ finder.flip);
+            continue;
+        }
         if !agree(model, key, depth, common) {
             common = common_prefix_from(&model[..common], key, depth);
             redo = place;
@@ -311,7 +331,7 @@ pub(crate) unsafe fn compare<K: Keys + ?Sized>(
     from: usize,
 ) -> Ordering {
     // SAFETY: the caller promised it.
-    let [key_a, key_b] = [a, b].map(|entry| unsafe { finder.key(entry) });
+    let (key_a, key_b) = unsafe { (finder.key(a), finder.key(b)) };
     let order = match chunk(key_a, from).cmp(&chunk(key_b, from)) {
         // Of what is long the library's comparison takes more at once.
         Ordering::Equal => match (key_a.get(from..), key_b.get(from..)) {
