@@ -31,7 +31,7 @@ const SAMPLES_MAX: usize = 8;
 const AHEAD: usize = 12;
 
 /// It is asked for in sorts of so many keys.
-const AHEAD_FROM: usize = if cfg!(miri) { 40 } else { 1 << 17 };
+const AHEAD_FROM: usize = if cfg!(miri) { 40 } else { 1 << 15 };
 
 /// Up to so many entries are sorted by their words at once where few words are likely to be equal.
 const WORDS_MAX: usize = 128;
