@@ -243,29 +243,32 @@ unsafe fn load<K: Keys + ?Sized>(
         let head = head_of(word, key.len() > common + WORD_BYTES, key.len().min(LENGTH_MAX));
         *entry = with_head(*entry, head ^ finder.flip);
     };
+    let eight_before = |common: usize| model.get(..common)?.last_chunk::<8>().copied();
+    let mut expected = eight_before(common);
     // So many at the beginning were loaded from too far on.
     let mut redo = 0;
     for place in 0..group.len() {
         if asks_ahead && let Some(entry) = group.get(place + AHEAD) {
             finder.prefetch(*entry, common);
         }
-        let key = key(group[place]);
+        let entry = group[place];
         // Most keys go on behind the word: then eight bytes before it and eight from it on tell nearly all.
-        let before = common.wrapping_sub(8);
-        if let (Some(its), Some(of_model)) = (key.get(before..), model.get(before..common))
-            && let (Some((its_before, its)), Some(of_model)) =
-                (its.split_first_chunk::<8>(), of_model.first_chunk())
-            && let Some(word) = its.first_chunk()
-            && its_before == of_model
-            && (before <= depth || agree(model, key, depth, before))
+        // SAFETY: the caller promised it.
+        if let Some(expected) = expected
+            && let Some(bytes) = unsafe { finder.sixteen(entry, common - 8) }
+            && let Some((before, word)) = bytes.split_first_chunk()
+            && *before == expected
+            && (common <= depth + 8 || agree(model, key(entry), depth, common - 8))
         {
-            let word = u64::from_be_bytes(*word) >> WORD_SHIFT << WORD_SHIFT;
-            let head = head_of(word, true, key.len().min(LENGTH_MAX));
-            group[place] = with_head(group[place], head ^ finder.flip);
+            let word = word.first_chunk().map_or(0, |word| u64::from_be_bytes(*word));
+            let its_order = (word >> WORD_SHIFT << WORD_SHIFT | OPEN) ^ finder.flip;
+            group[place] = with_head(entry, its_order & ORDER_MASK | head(entry) & !ORDER_MASK);
             continue;
         }
+        let key = key(entry);
         if !agree(model, key, depth, common) {
             common = common_prefix_from(&model[..common], key, depth);
+            expected = eight_before(common);
             redo = place;
         }
         load(&mut group[place], key, common);
