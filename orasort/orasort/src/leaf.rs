@@ -199,7 +199,7 @@ pub(crate) fn pivot_of(entries: &[Entry]) -> (u64, bool) {
 }
 
 /// Moves entries with words below a head's to the front, then those with equal ones. Returns where these begin and end.
-pub(crate) fn part(entries: &mut [Entry], pivot: u64) -> [usize; 2] {
+fn part(entries: &mut [Entry], pivot: u64) -> [usize; 2] {
     let pivot = pivot & !(OPEN - 1);
     let equal = bring(entries, |head| head < pivot);
     [equal, equal + bring(&mut entries[equal..], |head| head & !(OPEN - 1) == pivot)]

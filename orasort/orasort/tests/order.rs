@@ -190,6 +190,18 @@ fn rising_and_falling() {
     check(&nearly);
 }
 
+/// Equal keys stay in their order also where more of them than a leaf takes are parted by a word.
+#[test]
+fn equal_keys_of_large_inputs() {
+    let key = |n: u64| {
+        format!("{}{}/{}", "directory/".repeat((n % 5) as usize), n / 5 % 90, n / 450 % 90).into_bytes()
+    };
+    let keys: Vec<Vec<u8>> = numbers(11).take(size(80_000)).map(key).collect();
+    for options in ALL_OPTIONS {
+        check_rows(&keys, &orasort::argsort_with(&keys, options), options, "argsort");
+    }
+}
+
 /// The first keys share more than the rest, so that the guess of a load has to be cut, early and late.
 #[test]
 fn guesses_that_do_not_hold() {
