@@ -233,6 +233,8 @@ unsafe fn load<K: Keys + ?Sized>(
     let asks_ahead = asks_ahead && group.len() > NINE_FROM;
     // SAFETY: the caller promised it.
     let key = |entry: Entry| unsafe { finder.key(entry) };
+    // SAFETY: as above.
+    let sixteen = |entry: Entry, at: usize| unsafe { finder.sixteen(entry, at) };
     let model = key(group[0]);
     // Most often some agree with the first as far as all do.
     let samples = (group.len() / SAMPLE_OF).clamp(1, SAMPLES_MAX);
@@ -253,9 +255,8 @@ unsafe fn load<K: Keys + ?Sized>(
         }
         let entry = group[place];
         // Most keys go on behind the word: then eight bytes before it and eight from it on tell nearly all.
-        // SAFETY: the caller promised it.
         if let Some(expected) = expected
-            && let Some(bytes) = unsafe { finder.sixteen(entry, common - 8) }
+            && let Some(bytes) = sixteen(entry, common - 8)
             && let Some((before, word)) = bytes.split_first_chunk()
             && *before == expected
             && (common <= depth + 8 || agree(model, key(entry), depth, common - 8))
