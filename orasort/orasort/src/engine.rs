@@ -321,8 +321,8 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         scan(entries)
     }
 
-    /// The step of a quicksort: moves a range to its shadow, parted in three by a word, and pushes a frame for each part.
-    /// Each keeps its order, which is all that tells equal keys of a stable sort apart.
+    /// The step of a quicksort: moves a range to its shadow, parted in three by a word, and pushes a frame for each
+    /// part. Each keeps its order, which is all that tells equal keys of a stable sort apart.
     fn part(&mut self, sides: &mut Sides<'_>, range: Range) {
         let [from, to] = range.both_mut(sides);
         let pivot = pivot_of(from).0 & ORDER_MASK;
