@@ -33,6 +33,7 @@
 //! **If a key can't be got** because the caller's code panics, the engine has ended: what waits is not to be trusted.
 
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 
 use crate::Options;
 use crate::digit::Digit;
@@ -40,7 +41,7 @@ use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length,
 use crate::finder::Finder;
 use crate::insertion::{INSERTION_MAX, insertion_sort};
 use crate::keys::Keys;
-use crate::leaf::{Leaves, compare, part, pivot_of, sort_words};
+use crate::leaf::{Leaves, compare, pivot_of, sort_words};
 use crate::load::{Passed, guess_for, guess_fresh, load, make, prefetch_ties, scan};
 use crate::range::{Kind, Range, Sides};
 use crate::window::Window;
@@ -320,14 +321,29 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         scan(entries)
     }
 
-    /// The step of a quicksort: parts a range in three by a word, and pushes a frame for each part.
+    /// The step of a quicksort: moves a range to its shadow, parted in three by a word, and pushes a frame for each
+    /// part. Each keeps its order, which is all that tells equal keys of a stable sort apart.
     fn part(&mut self, sides: &mut Sides<'_>, range: Range) {
-        let entries = range.of_mut(sides);
-        let [equal, above] = part(entries, pivot_of(entries).0).map(|place| range.start + place);
+        let [from, to] = range.both_mut(sides);
+        let pivot = pivot_of(from).0 & ORDER_MASK;
+        let word = |entry: &Entry| head(*entry) & ORDER_MASK;
+        let equal = from.iter().filter(|entry| word(entry) < pivot).count();
+        let above = from.iter().filter(|entry| word(entry) <= pivot).count();
+        let (mut below_next, mut equal_next, mut above_next) = (0, equal, above);
+        for entry in from {
+            let (is_below, is_above) = (word(entry) < pivot, word(entry) > pivot);
+            let place = select_unpredictable(is_above, above_next, equal_next);
+            to[select_unpredictable(is_below, below_next, place)] = *entry;
+            below_next += usize::from(is_below);
+            above_next += usize::from(is_above);
+            equal_next += usize::from(!is_below & !is_above);
+        }
+        let side = 1 - range.side;
+        let [equal, above] = [equal, above].map(|place| range.start + place);
         for (start, end) in [(above, range.end), (equal, above), (range.start, equal)] {
             if start < end {
                 let stuck = if end - start > range.len() - range.len() / 8 { range.stuck + 1 } else { 0 };
-                self.push(sides, Range { start, end, stuck, ..range }, Kind::Open);
+                self.push(sides, Range { side, start, end, stuck, ..range }, Kind::Open);
             }
         }
     }
@@ -338,13 +354,12 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         if self.counts.len() < digit.values() {
             self.counts.resize(digit.values(), 0);
         }
-        let [left, right] = sides;
-        let (from, to) = if range.side == 0 { (left, right) } else { (right, left) };
-        let counted = digit.prepare(&from[range.start..range.end], head, &mut self.counts);
+        let [from, to] = range.both_mut(sides);
+        let counted = digit.prepare(from, head, &mut self.counts);
         if counted.tells_little() {
             return false;
         }
-        counted.scatter(&mut to[range.start..range.end]);
+        counted.scatter(to);
         self.push_buckets(sides, range, digit.values());
         true
     }

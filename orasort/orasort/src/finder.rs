@@ -81,6 +81,22 @@ impl<'k, K: Keys + ?Sized> Finder<'k, K> {
         unsafe { core::slice::from_raw_parts(first, len) }
     }
 
+    /// Sixteen bytes of the key of an entry from `at` on, if it has so many and the entry tells where it lies.
+    ///
+    /// # Safety
+    /// As of `key`.
+    #[inline(always)]
+    pub(crate) unsafe fn sixteen(&self, entry: Entry, at: usize) -> Option<&'k [u8; 16]> {
+        let len = length(head(entry), self.flip);
+        if !self.near || len == LENGTH_MAX || at + 16 > len {
+            return None;
+        }
+        let first: *const [u8; 16] =
+            core::ptr::with_exposed_provenance(self.base.wrapping_add(place(entry) as usize + at));
+        // SAFETY: as of `key`, and the key has these bytes.
+        Some(unsafe { &*first })
+    }
+
     /// Asks for what says where the key of an entry lies, if that is not the entry itself.
     #[inline(always)]
     pub(crate) fn prefetch_place(&self, entry: Entry) {

@@ -23,11 +23,15 @@ const WORD_BYTES: usize = 6;
 /// From so many entries on nine of them give the one that parts the others, not three.
 const NINE_FROM: usize = 256;
 
+/// How far the keys of a group agree is guessed from one of so many, at most so many.
+const SAMPLE_OF: usize = 16;
+const SAMPLES_MAX: usize = 8;
+
 /// So many entries ahead of the one whose word is loaded the memory of keys is asked for.
 const AHEAD: usize = 12;
 
 /// It is asked for in sorts of so many keys.
-const AHEAD_FROM: usize = if cfg!(miri) { 40 } else { 1 << 17 };
+const AHEAD_FROM: usize = if cfg!(miri) { 40 } else { 1 << 15 };
 
 /// Up to so many entries are sorted by their words at once where few words are likely to be equal.
 const WORDS_MAX: usize = 128;
@@ -141,7 +145,7 @@ impl Leaves {
     fn push(&mut self, group: Group, places: Range<usize>, tied: bool) {
         if places.len() > 1 {
             let stuck = if places.len() > group.len() - group.len() / 8 { group.stuck + 1 } else { 0 };
-            let [start, end] = [places.start, places.end].map(|place| group.start + place as u32);
+            let (start, end) = (group.start + places.start as u32, group.start + places.end as u32);
             self.waiting.push(Group { start, end, tied, stuck, ..group });
         }
     }
@@ -195,7 +199,7 @@ pub(crate) fn pivot_of(entries: &[Entry]) -> (u64, bool) {
 }
 
 /// Moves entries with words below a head's to the front, then those with equal ones. Returns where these begin and end.
-pub(crate) fn part(entries: &mut [Entry], pivot: u64) -> [usize; 2] {
+fn part(entries: &mut [Entry], pivot: u64) -> [usize; 2] {
     let pivot = pivot & !(OPEN - 1);
     let equal = bring(entries, |head| head < pivot);
     [equal, equal + bring(&mut entries[equal..], |head| head & !(OPEN - 1) == pivot)]
@@ -229,23 +233,43 @@ unsafe fn load<K: Keys + ?Sized>(
     let asks_ahead = asks_ahead && group.len() > NINE_FROM;
     // SAFETY: the caller promised it.
     let key = |entry: Entry| unsafe { finder.key(entry) };
+    // SAFETY: as above.
+    let sixteen = |entry: Entry, at: usize| unsafe { finder.sixteen(entry, at) };
     let model = key(group[0]);
-    // Most often the last key agrees with the first as far as all do.
-    let mut common = common_prefix_from(model, key(group[group.len() - 1]), depth);
+    // Most often some agree with the first as far as all do.
+    let samples = (group.len() / SAMPLE_OF).clamp(1, SAMPLES_MAX);
+    let agreed = (1..=samples).map(|sample| key(group[(group.len() - 1) * sample / samples]));
+    let mut common = agreed.fold(model.len(), |common, key| common_prefix_from(&model[..common], key, depth));
     let load = |entry: &mut Entry, key: &[u8], common: usize| {
         let word = chunk(key, common) >> WORD_SHIFT << WORD_SHIFT;
         let head = head_of(word, key.len() > common + WORD_BYTES, key.len().min(LENGTH_MAX));
         *entry = with_head(*entry, head ^ finder.flip);
     };
+    let eight_before = |common: usize| model.get(..common)?.last_chunk::<8>().copied();
+    let mut expected = eight_before(common);
     // So many at the beginning were loaded from too far on.
     let mut redo = 0;
     for place in 0..group.len() {
         if asks_ahead && let Some(entry) = group.get(place + AHEAD) {
             finder.prefetch(*entry, common);
         }
-        let key = key(group[place]);
+        let entry = group[place];
+        // Most keys go on behind the word: then eight bytes before it and eight from it on tell nearly all.
+        if let Some(expected) = expected
+            && let Some(bytes) = sixteen(entry, common - 8)
+            && let Some((before, word)) = bytes.split_first_chunk()
+            && *before == expected
+            && (common <= depth + 8 || agree(model, key(entry), depth, common - 8))
+        {
+            let word = word.first_chunk().map_or(0, |word| u64::from_be_bytes(*word));
+            let its_order = (word >> WORD_SHIFT << WORD_SHIFT | OPEN) ^ finder.flip;
+            group[place] = with_head(entry, its_order & ORDER_MASK | head(entry) & !ORDER_MASK);
+            continue;
+        }
+        let key = key(entry);
         if !agree(model, key, depth, common) {
             common = common_prefix_from(&model[..common], key, depth);
+            expected = eight_before(common);
             redo = place;
         }
         load(&mut group[place], key, common);
@@ -311,7 +335,7 @@ pub(crate) unsafe fn compare<K: Keys + ?Sized>(
     from: usize,
 ) -> Ordering {
     // SAFETY: the caller promised it.
-    let [key_a, key_b] = [a, b].map(|entry| unsafe { finder.key(entry) });
+    let (key_a, key_b) = unsafe { (finder.key(a), finder.key(b)) };
     let order = match chunk(key_a, from).cmp(&chunk(key_b, from)) {
         // Of what is long the library's comparison takes more at once.
         Ordering::Equal => match (key_a.get(from..), key_b.get(from..)) {

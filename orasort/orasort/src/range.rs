@@ -43,6 +43,13 @@ impl Range {
         &mut sides[self.side][self.start..self.end]
     }
 
+    /// The entries of the range, and its shadow.
+    pub(crate) fn both_mut<'s>(&self, sides: &'s mut Sides<'_>) -> [&'s mut [Entry]; 2] {
+        let [left, right] = sides;
+        let (its, other) = if self.side == 0 { (left, right) } else { (right, left) };
+        [&mut its[self.start..self.end], &mut other[self.start..self.end]]
+    }
+
     /// The range as a frame, with what is known about it and the side of the range behind it.
     pub(crate) fn to_frame(self, kind: Kind, next_side: usize) -> Entry {
         // A window has at most 64 bytes.

@@ -3,8 +3,7 @@
 //! What comparisons cost does not depend on what the keys look like, as long as all of them fit in the caches next to
 //! the core. What this sort costs does: every depth at which keys branch is a load and a step or two, and to begin has
 //! its price. So very few keys that branch at many depths, as paths and addresses do, are left to the standard library,
-//! as are few keys whose order is foreseen by its comparisons: those that are nearly in order, or were in order before
-//! some of them changed places.
+//! as are few keys that are nearly in order.
 
 use crate::bytes::common_prefix;
 use crate::keys::Keys;
@@ -12,7 +11,7 @@ use crate::{Options, Order};
 
 /// Up to this many items are left to the standard library's sort: no memory is needed, and nothing is gained here.
 /// Under Miri, where few keys have to do, a few are sorted here.
-const STD_MAX: usize = if cfg!(miri) { 32 } else { 200 };
+const STD_MAX: usize = if cfg!(miri) { 32 } else { 400 };
 
 /// Up to this many items a few of them decide: keys of more do not fit in the caches next to the core.
 const HINT_MAX: usize = 16 << 10;
@@ -31,10 +30,6 @@ const LENGTH_MAX: usize = 255;
 /// Keys of which fewer samples are greater than the key after them are taken for nearly sorted. Of 16 keys in no order
 /// so few are in one case of 4,000.
 const FALLS_MIN: usize = 2;
-
-/// So are keys that branch at more than one depth if fewer samples are greater than the sample after them. Of 16 in no
-/// order so few are in one case of 5,000.
-const FAR_FALLS_MIN: usize = 4;
 
 /// Whether the standard library sorts keys as fast, whatever they are.
 pub(crate) fn is_tiny(len: usize) -> bool {
@@ -57,11 +52,13 @@ pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K) -> bool {
     if samples.iter().any(|sample| sample.len() > LENGTH_MAX) || falls < FALLS_MIN {
         return true;
     }
-    let far_falls = samples.windows(2).filter(|pair| pair[0] > pair[1]).count();
+    if len > DEPTHS_LEN_MAX {
+        return false;
+    }
     samples.sort_unstable();
     let branches = samples.windows(2).map(|pair| common_prefix(pair[0], pair[1]) / 8);
     let depths = branches.fold(0u64, |depths, depth| depths | 1 << depth.min(63)).count_ones();
-    depths > 1 && far_falls < FAR_FALLS_MIN || depths > DEPTHS_MAX && len <= DEPTHS_LEN_MAX
+    depths > DEPTHS_MAX
 }
 
 /// The standard library's sort.
@@ -109,15 +106,5 @@ mod tests {
         nearly.sort_unstable();
         nearly.swap(10, 900);
         assert!(is_for_std(&nearly));
-        // Neighbours in no order, at places that are in order: only of keys of several depths is that foreseen.
-        let in_pairs = |mut keys: Vec<String>| {
-            keys.sort_unstable();
-            keys.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
-            keys
-        };
-        let many_paths: Vec<String> = numbers(4_000).map(path).collect();
-        assert!(!is_for_std(&many_paths));
-        assert!(is_for_std(&in_pairs(many_paths)));
-        assert!(!is_for_std(&in_pairs(numbers(1_000).map(|n| format!("{n:x}")).collect())));
     }
 }

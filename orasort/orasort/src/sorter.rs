@@ -10,7 +10,7 @@ use crate::runs::{Found, equal_runs_from_end, order_of};
 use crate::scratch::Scratch;
 use crate::small::{is_for_std, is_tiny, sort_as_std};
 use crate::sorted::{Sorted, SortedLcp};
-use crate::survey::{Advice, Shape, shape_of, survey};
+use crate::survey::{Advice, Shape, are_runs, shape_of, survey};
 use crate::{Options, Order, arrays, few, nearly, permute, top};
 
 /// A sort that keeps its memory, 32 bytes a key of the largest input so far.
@@ -78,6 +78,9 @@ impl Sorter {
             return sort_as_std(items, key, options);
         }
         let keys = ByKey { items: &*items, key };
+        if are_runs(&keys, options.order) {
+            return sort_as_std(items, key, Options { stable: true, ..options });
+        }
         match order_of(&keys, options.order) {
             Found::InOrder => {}
             Found::Reversed { ties } => {
@@ -197,6 +200,9 @@ impl Sorter {
     pub fn argsort_into<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
         assert_eq!(keys.len(), rows.len(), "one place for each key");
         assert!(u32::try_from(rows.len()).is_ok(), "more than u32::MAX keys: argsort_u64 takes them");
+        if are_runs(keys, options.order) {
+            return sort_rows(keys, options.order, rows);
+        }
         match order_of(keys, options.order) {
             Found::Mixed { in_order } if is_worth_it(in_order, rows.len()) => {
                 let (first, rest) = rows.split_at_mut(in_order);
@@ -259,9 +265,7 @@ impl Sorter {
             return;
         }
         if shape != Shape::Mixed {
-            rows.iter_mut().zip(0..).for_each(|(place, row)| *place = row);
-            let compare = |a: &u32, b: &u32| keys.key(*a as usize).cmp(keys.key(*b as usize));
-            return rows.sort_by(|a, b| options.order.turned(compare(a, b)));
+            return sort_rows(keys, options.order, rows);
         }
         match survey(keys) {
             Advice::Few(values) => self.argsort_few(keys, &values, options, rows),
@@ -368,6 +372,13 @@ impl Sorter {
     pub fn sorted_lcp<'s, K: Keys + ?Sized>(&'s mut self, keys: &'s K, options: Options) -> SortedLcp<'s, K> {
         SortedLcp::new(Sorted::new(&mut self.scratch, keys, options, false))
     }
+}
+
+/// Writes the rows of keys in order by the library's stable sort, which merges runs.
+fn sort_rows<K: Keys + ?Sized>(keys: &K, order: Order, rows: &mut [u32]) {
+    rows.iter_mut().zip(0..).for_each(|(place, row)| *place = row);
+    let compare = |a: &u32, b: &u32| keys.key(*a as usize).cmp(keys.key(*b as usize));
+    rows.sort_by(|a, b| order.turned(compare(a, b)));
 }
 
 /// Some neighbours among keys.

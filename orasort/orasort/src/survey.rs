@@ -102,6 +102,16 @@ pub(crate) enum Shape {
     Mixed,
 }
 
+/// From so many keys on it pays to ask for runs before the first one is gone through.
+const RUNS_FROM: usize = if cfg!(miri) { 256 } else { 16 << 10 };
+
+/// Whether keys are likely to be made of runs, the first of which is in the order that is asked for.
+pub(crate) fn are_runs<K: Keys + ?Sized>(keys: &K, order: Order) -> bool {
+    keys.len() >= RUNS_FROM
+        && order.turned(keys.key(0).cmp(keys.key(1))).is_le()
+        && shape_of(keys, order) == Shape::Runs
+}
+
 /// Of so many falls of neighbours against the order, and of so many places, keys are taken for nearly in order.
 const FALLS_MAX: usize = WINDOW * WINDOWS / 12;
 const FAR_FALLS_MAX: usize = 2;
@@ -109,13 +119,14 @@ const FAR_FALLS_MAX: usize = 2;
 /// How keys, some more than a window's, are likely to stand to an order. Keys that are equal most of the time are
 /// `Mixed`.
 pub(crate) fn shape_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Shape {
+    let is_below = |a: &[u8], b: &[u8]| order.turned(a.cmp(b)).is_lt();
     let last = keys.len() - 1 - WINDOW;
     let (mut mixed, mut equal, mut falls, mut far_falls) = (0, 0, 0, 0);
-    let mut before = keys.key(0);
+    let mut samples = [keys.key(0); WINDOWS];
     for window in 0..WINDOWS {
         let start = last * window / (WINDOWS - 1);
-        far_falls += usize::from(order.turned(keys.key(start).cmp(before)).is_lt());
-        before = keys.key(start);
+        samples[window] = keys.key(start);
+        far_falls += usize::from(window > 0 && is_below(samples[window], samples[window - 1]));
         let mut seen = [false; 2];
         for row in start..start + WINDOW {
             match order.turned(keys.key(row).cmp(keys.key(row + 1))) {
@@ -132,7 +143,11 @@ pub(crate) fn shape_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Shape {
             return Shape::Mixed;
         }
     }
+    // A key out of place is above or below those beside it, and those are in order. Where two runs meet they are not.
+    let is_below_both = |window: usize| is_below(samples[window], samples[window - 2]);
+    let meet = (3..WINDOWS).any(|window| is_below_both(window - 1) && is_below_both(window));
     match equal <= WINDOW * WINDOWS / 2 {
+        true if meet && mixed <= 1 => Shape::Runs,
         true if falls <= FALLS_MAX && far_falls <= FAR_FALLS_MAX => Shape::Nearly,
         true if mixed <= 1 => Shape::Runs,
         _ => Shape::Mixed,
