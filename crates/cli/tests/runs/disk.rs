@@ -53,9 +53,7 @@ impl SmallDisk {
             .arg(command.get_program())
             .args(command.get_args())
             .stdin(Stdio::null());
-        for (name, value) in command.get_envs() {
-            lent.env(name, value.unwrap());
-        }
+        lent.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         lent
     }
 
@@ -165,9 +163,7 @@ fn too_large_a_file(bench: &Bench) {
         .args(run.get_args())
         .current_dir(bench.path())
         .stdin(Stdio::null());
-    for (name, value) in run.get_envs() {
-        limited.env(name, value.unwrap());
-    }
+    limited.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
     expect_full(bench, Running::of(limited).end(), "File too large");
     bench.call(&["resume"]).expect(0);
     bench.expect_complete(1);

@@ -49,8 +49,8 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     let line =
         |name: &str| output.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{output}"));
     assert!(line("wal_keep_segments").contains("wal_keep_size = 64MB"), "{output}");
-    let lines = output.lines().filter(|line| line.contains("wal_keep_size")).count();
-    assert_eq!(lines, 1, "it is no changed default: {output}");
+    let is_listed = output.lines().any(|line| line.starts_with("wal_keep_size"));
+    assert!(!is_listed, "it is no changed default: {output}");
     assert!(
         output.contains(
             "with config mine as it is written: it does not know 2 of its options and refuses the value of one option"
