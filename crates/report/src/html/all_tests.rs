@@ -58,10 +58,10 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
         ),
         _ => ("Relative rate (rQPS)".to_owned(), "rate relative to"),
     };
-    let row = |step: &TestStep| RatioRow {
-        label: step.name.clone(),
-        href: Some(page.href(&step.name)),
-        points: arms.iter().map(|arm| ratios::point(page, *arm, step, detector)).collect(),
+    let row = |step: &TestStep| {
+        let (shown, label) = page.charted(&step.name, detector);
+        let points = arms.iter().map(|arm| ratios::point(page, *arm, step, shown)).collect();
+        RatioRow { label, href: Some(page.href(&step.name)), points }
     };
     let groups = page.steps.chunk_by(|a, b| a.group == b.group);
     let group = |steps: &[TestStep]| OverviewGroup {

@@ -75,10 +75,10 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
         }
         _ => (format!("{} per operation", subject(detector)), "relative to base (right = more)"),
     };
-    let row = |step: &TestStep| RatioRow {
-        label: step.name.clone(),
-        href: Some(page.href(&step.name)),
-        points: arms.iter().map(|arm| point(page, *arm, step, detector)).collect(),
+    let row = |step: &TestStep| {
+        let (shown, label) = page.charted(&step.name, detector);
+        let points = arms.iter().map(|arm| point(page, *arm, step, shown)).collect();
+        RatioRow { label, href: Some(page.href(&step.name)), points }
     };
     let group = &steps[0].group;
     RatioChart {

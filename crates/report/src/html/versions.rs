@@ -60,9 +60,12 @@ fn charts(page: &Page<'_>, judged: &Judged<'_>, row: &VersionRow, number: usize)
         Detector::Rate => ("Rate".to_owned(), "rate"),
         _ => (format!("Cost per operation ({})", page.cost_metrics()), "cost"),
     };
-    let line = |step: &TestStep| VersionLine {
-        label: step.name.clone(),
-        points: row.arms.iter().map(|arm| point(judged, (&step.name, detector), *arm)).collect(),
+    let line = |step: &TestStep| {
+        let (shown, label) = page.charted(&step.name, detector);
+        VersionLine {
+            label,
+            points: row.arms.iter().map(|arm| point(judged, (&step.name, shown), *arm)).collect(),
+        }
     };
     let mut charts = Vec::new();
     for of_group in page.steps.chunk_by(|a, b| a.group == b.group) {

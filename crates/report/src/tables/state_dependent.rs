@@ -19,7 +19,8 @@ pub(crate) fn block(isolated: &Judged<'_>, sequence: &Judged<'_>) -> Result<Bloc
     let found = state_dependent((isolated.run, &isolated.verdicts), (sequence.run, &sequence.verdicts))?;
     if found.is_empty() {
         return Ok(Block::Text(
-            "No state-dependent change: every significant change of the sequence also appears when tests start from the same data."
+            "No state-dependent change is shown: of the tests that both runs have, none changed in the sequence and is the same \
+             when tests start from the same data."
                 .to_owned(),
         ));
     }
