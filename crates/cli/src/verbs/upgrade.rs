@@ -17,6 +17,7 @@ use rqps_servers::UnknownOption;
 use rqps_store::{RunFolder, UPGRADE_FILE};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 /// The default plan.
 const PLAN: &str = "verdicts";
@@ -72,13 +73,17 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let text = format!("Not measured to the end: `rqps resume {}` goes on.\n", folder.name());
     out::write_file(&folder.path().join(UPGRADE_FILE), text)?;
     let result = execute(context, execution);
-    let cause = result.as_ref().err().and_then(|error| error.downcast_ref::<rqps_executor::Error>());
-    if let Some(cause) = cause.filter(|cause| cause.needs_new_run()) {
+    if let Some(cause) = cause(&result).filter(|cause| cause.needs_new_run()) {
         let text = not_started(&cause.short_text(), args.config.as_deref(), &options);
         out::write_file(&folder.path().join(UPGRADE_FILE), text.clone())?;
         out::message(&format!("\n{text}"));
     }
     result
+}
+
+/// Why an execution failed.
+fn cause<T>(result: &anyhow::Result<T>) -> Option<&rqps_executor::Error> {
+    result.as_ref().err().and_then(|error| error.downcast_ref())
 }
 
 /// The report of an upgrade one of whose versions refuses the config: what is known without its start.
@@ -101,12 +106,29 @@ fn is_older(one: &BuildSource, other: &BuildSource) -> bool {
     natural(one, other).is_lt() && !other.starts_with(&format!("{one}."))
 }
 
-/// Runs the rest of an upgrade's execution, writes its report and page, and prints the report.
+/// Runs the rest of an upgrade's execution, writes its report and page, and prints the report. If it fails, the report
+/// has what was known until then.
 pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCode> {
-    super::run::execute_then(context, execution, |folder| {
+    let (folder, mut is_concluded) = (execution.folder(), false);
+    let ended = super::run::execute_then(context, execution, |folder| {
+        is_concluded = true;
         conclude(context, folder)?;
         Ok(ExitCode::SUCCESS)
-    })
+    });
+    let is_interrupted = context.stop.load(Ordering::Relaxed);
+    if !is_concluded && !is_interrupted && cause(&ended).is_none_or(|cause| !cause.needs_new_run()) {
+        // Why the run ended is told, whether or not more can be.
+        let _told = tell_unfinished(context, &folder);
+    }
+    ended
+}
+
+fn tell_unfinished(context: &Context, folder: &Path) -> anyhow::Result<()> {
+    let run = RunFolder::open(folder)?;
+    let goes_on = format!("Not measured to the end: `rqps resume {}` goes on.", run.folder.name());
+    let report = rqps_report::upgrade(&run, Format::Markdown, Screen::default())?;
+    out::write_file(&folder.join(UPGRADE_FILE), format!("{goes_on}\n\n{report}"))?;
+    print(context, folder)
 }
 
 /// Whether a run was begun by `upgrade`: it has the report from its beginning on.

@@ -317,8 +317,8 @@ impl Upgrade<'_, '_> {
         // Such as what rqps sets, or what is misspelled and written with `loose_`.
         let by_both = new.left_out.iter().filter(|left| !is_new(left) && left.taken.is_none());
         let by_both: Vec<String> = by_both.map(|left| format!("{} ({})", left.option, left.reason)).collect();
-        let without =
-            (!by_both.is_empty()).then(|| format!("Left out on both versions: {}", by_both.join(", ")));
+        let without = (!by_both.is_empty())
+            .then(|| format!("Left out on both versions, and so not checked: {}", by_both.join(", ")));
         table.footnotes.extend(without.clone());
         let other = if by_both.is_empty() { "every" } else { "every other" };
         let alike = format!("Both versions accept {other} option of {} alike.", new.config_name);
