@@ -70,8 +70,7 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     drop(adapted);
     // A resume knows by it what to conclude with, also of a run that was killed.
     let folder = RunFolder::at(&execution.folder())?;
-    let text = format!("Not measured to the end: `rqps resume {}` goes on.\n", folder.name());
-    out::write_file(&folder.path().join(UPGRADE_FILE), text)?;
+    out::write_file(&folder.path().join(UPGRADE_FILE), format!("{}\n", goes_on(&folder)))?;
     let result = execute(context, execution);
     if let Some(cause) = cause(&result).filter(|cause| cause.needs_new_run()) {
         let text = not_started(&cause.short_text(), args.config.as_deref(), &options);
@@ -123,11 +122,14 @@ pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCo
     ended
 }
 
+fn goes_on(folder: &RunFolder) -> String {
+    format!("Not measured to the end: `rqps resume {}` goes on.", folder.name())
+}
+
 fn tell_unfinished(context: &Context, folder: &Path) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
-    let goes_on = format!("Not measured to the end: `rqps resume {}` goes on.", run.folder.name());
     let report = rqps_report::upgrade(&run, Format::Markdown, Screen::default())?;
-    out::write_file(&folder.join(UPGRADE_FILE), format!("{goes_on}\n\n{report}"))?;
+    out::write_file(&folder.join(UPGRADE_FILE), format!("{}\n\n{report}", goes_on(&run.folder)))?;
     print(context, folder)
 }
 

@@ -194,13 +194,11 @@ impl<'a> Page<'a> {
         let is_told = detector == Detector::Cost
             && metrics.contains(&Metric::CpuUs)
             && self.cost_metrics_of(None).len() > 1;
-        match is_told {
-            true if metrics.len() > 1 => {
-                (Detector::Cpu, format!("{test} ({})", Metric::CpuUs.measure().label))
-            }
-            true => (detector, format!("{test} ({})", Metric::CpuUs.measure().label)),
-            false => (detector, test.to_owned()),
+        if !is_told {
+            return (detector, test.to_owned());
         }
+        let shown = if metrics.len() > 1 { Detector::Cpu } else { detector };
+        (shown, format!("{test} ({})", Metric::CpuUs.measure().label))
     }
 
     /// Indexes of the arms compared with base, without the control.
