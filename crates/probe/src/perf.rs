@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use perf_event::events::{Event, Hardware, Software};
 use perf_event::{Builder, Counter};
 
-use crate::process::children_of;
+use crate::family::family;
 use crate::threads::threads_of;
 
 /// An event is multiplexed if it was not counting for more than one part in this many of its time.
@@ -175,10 +175,10 @@ fn open_tree(event: &PerfEvent, pid: u32) -> std::result::Result<Vec<Counter>, S
     Ok(counters)
 }
 
-/// Ids of all threads of a process and of its children.
+/// Ids of all threads of a process and of its descendants.
 fn tasks_of(pid: u32) -> Vec<u32> {
-    let processes = [pid].into_iter().chain(children_of(pid));
-    processes.flat_map(threads_of).collect()
+    let processes = family(pid);
+    processes.iter().flat_map(|stat| threads_of(stat.pid.cast_unsigned())).collect()
 }
 
 /// Why the kernel did not open an event.

@@ -13,6 +13,7 @@ use procfs::ProcError;
 use procfs::process::{Process, Stat};
 
 use crate::error::{Error, Result};
+use crate::family::family;
 use crate::host::tick_us;
 
 /// Readings of the tree that are discarded because a process ended meanwhile.
@@ -176,19 +177,19 @@ impl TreeSnapshot {
 
     /// One pass; true if no process ended during it.
     fn try_take(root_pid: u32) -> Result<(Self, bool)> {
-        let stats = all_stats()?;
-        let root_stat = stats.get(&root_pid).ok_or(Error::ServerGone { pid: root_pid })?;
+        let family = family(root_pid);
+        let root_stat = family.first().ok_or(Error::ServerGone { pid: root_pid })?;
         let root = TaskKey { id: root_pid, started_ticks: root_stat.starttime };
         let mut processes = HashMap::new();
         let mut steady = true;
-        for pid in tree(&stats, root_pid) {
-            let stat = &stats[&pid];
+        for stat in &family {
             let mut counters = ProcessCounters::from_stat(stat);
-            match Process::new(pid as i32) {
+            match Process::new(stat.pid) {
                 Ok(process) => counters.read_details(&process, stat.num_threads),
                 Err(_) => steady = false,
             }
-            processes.insert(TaskKey { id: pid, started_ticks: stat.starttime }, counters);
+            let key = TaskKey { id: stat.pid.cast_unsigned(), started_ticks: stat.starttime };
+            processes.insert(key, counters);
         }
         let root_now = Process::new(root_pid as i32).and_then(|process| process.stat());
         let root_now = root_now.map_err(|_| Error::ServerGone { pid: root_pid })?;
@@ -233,21 +234,13 @@ impl TreeSnapshot {
     }
 }
 
-/// Process ids of the current children of `pid`.
-pub(crate) fn children_of(pid: u32) -> Vec<u32> {
-    let Ok(stats) = all_stats() else {
-        return Vec::new();
-    };
-    stats.values().filter(|stat| stat.ppid == pid as i32).map(|stat| stat.pid as u32).collect()
-}
-
 /// Process ids of `root_pid` and its current descendants.
 pub(crate) fn tree_of(root_pid: u32) -> Result<Vec<u32>> {
-    let stats = all_stats()?;
-    if !stats.contains_key(&root_pid) {
+    let family = family(root_pid);
+    if family.is_empty() {
         return Err(Error::ServerGone { pid: root_pid });
     }
-    Ok(tree(&stats, root_pid))
+    Ok(family.iter().map(|stat| stat.pid.cast_unsigned()).collect())
 }
 
 /// The title of a process: its command line without padding; empty if it has ended.
@@ -261,21 +254,4 @@ pub(crate) fn title_of(pid: u32) -> String {
 pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     let time = ClockId::pid_cpu_clock_id(Pid::from_raw(pid as i32)).and_then(ClockId::now).ok()?;
     Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
-}
-
-/// The stat of every process, by process id, except those that end while the list is read.
-fn all_stats() -> Result<HashMap<u32, Stat>> {
-    let processes = procfs::process::all_processes().map_err(Error::proc("/proc"))?;
-    let stats = processes.filter_map(|process| process.and_then(|process| process.stat()).ok());
-    Ok(stats.map(|stat| (stat.pid as u32, stat)).collect())
-}
-
-fn tree(stats: &HashMap<u32, Stat>, root_pid: u32) -> Vec<u32> {
-    let mut found = vec![root_pid];
-    let mut next = 0;
-    while let Some(&parent) = found.get(next) {
-        found.extend(stats.values().filter(|stat| stat.ppid == parent as i32).map(|stat| stat.pid as u32));
-        next += 1;
-    }
-    found
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use procfs::FromRead;
 use procfs::process::Stat;
+use rqps_probe::stat_of;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
@@ -115,11 +115,10 @@ fn pids() -> impl Iterator<Item = u32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// CPU time, in clock ticks, of a process, its live children and those it has waited for: grows while any of
+/// CPU time, in clock ticks, of a process, its live descendants and those that were waited for: grows while any of
 /// them works.
 pub(crate) fn family_cpu_ticks(pid: u32) -> u64 {
-    let of_family = |stat: &Stat| stat.pid == pid.cast_signed() || stat.ppid == pid.cast_signed();
-    pids().filter_map(stat_of).filter(of_family).map(|stat| cpu_ticks(&stat)).sum()
+    rqps_probe::family(pid).iter().map(cpu_ticks).sum()
 }
 
 /// A process and its state as the kernel shows it: `T` is stopped.
@@ -137,21 +136,8 @@ impl Member {
 
 /// A process, followed by its children, their children, and so on.
 pub(crate) fn family(pid: u32) -> Vec<Member> {
-    let stats: Vec<Stat> = pids().filter_map(stat_of).collect();
     let member = |stat: &Stat| Member { pid: stat.pid.cast_unsigned(), state: stat.state };
-    let first = stats.iter().find(|stat| stat.pid.cast_unsigned() == pid);
-    let mut family: Vec<Member> = first.map(member).into_iter().collect();
-    let mut next = 0;
-    while let Some(parent) = family.get(next).map(|member| member.pid) {
-        family.extend(stats.iter().filter(|stat| stat.ppid.cast_unsigned() == parent).map(member));
-        next += 1;
-    }
-    family
-}
-
-/// Cheaper than [`procfs::process::Process`], which also opens the process's directory.
-fn stat_of(pid: u32) -> Option<Stat> {
-    Stat::from_file(format!("/proc/{pid}/stat")).ok()
+    rqps_probe::family(pid).iter().map(member).collect()
 }
 
 fn cpu_ticks(stat: &Stat) -> u64 {
