@@ -11,7 +11,6 @@ use crate::result::Marks;
 use crate::spec::{CpuClock, Pace, StepSpec};
 use crate::tproc_c::Terminal;
 use hdrhistogram::Histogram;
-use nix::unistd::gettid;
 use rqps_model::random::{Stream, name_word};
 use rqps_model::{Limit, Slice};
 use rqps_wire::{Error, Session};
@@ -249,7 +248,7 @@ pub(crate) fn run<S: Session>(
         return Ok(Report::new(shared));
     }
     if let Ok(mut threads) = shared.client_threads.lock() {
-        threads[number as usize] = gettid().as_raw().unsigned_abs();
+        threads[number as usize] = rustix::thread::gettid().as_raw_pid().cast_unsigned();
     }
     let session = connect(number).map_err(failed("connecting"))?;
     let spec = shared.spec;
