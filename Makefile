@@ -19,7 +19,7 @@ test:
 	tools/debian-packages --build
 	tools/beside 'cargo fmt --all --check && $(LINTED) cargo test --workspace --no-run' tools/debian-packages
 	tools/beside '$(LINTED) tools/run-tests' '$(MAKE) -C orasort test' \
-		'RQPS=$${CARGO_TARGET_DIR:-target}/debug/rqps tools/fidelity point-query read-only_range=100 read-write_range=10'
+		'RQPS=$${CARGO_TARGET_DIR:-target}/debug/rqps tools/fidelity --rounds 1 point-query read-only_range=100 read-write_range=10'
 
 check:
 	$(CHECK)
