@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use procfs::FromRead;
 use procfs::process::{Process, Stat};
 
-/// Lists of children that are discarded because a child ended while they were read.
+/// Lists of children that are discarded because children or threads came or went while they were read.
 const RETRIES: usize = 5;
 
 /// Whether the kernel lists the children of a process. Otherwise the stat of every process has to be read, which on a
@@ -20,10 +20,9 @@ pub fn family(pid: u32) -> Vec<Stat> {
     let mut family: Vec<Stat> = stat_of(pid).into_iter().collect();
     let mut next = 0;
     while let Some(parent) = family.get(next) {
-        let children = match &mut others {
-            Some(others) => others.remove(&parent.pid).unwrap_or_default(),
-            None => children_of(parent),
-        };
+        let listed = if others.is_none() { children_of(parent) } else { None };
+        let children = listed
+            .unwrap_or_else(|| others.get_or_insert_with(by_parent).remove(&parent.pid).unwrap_or_default());
         family.extend(children);
         next += 1;
     }
@@ -35,19 +34,22 @@ pub fn stat_of(pid: u32) -> Option<Stat> {
     Stat::from_file(format!("/proc/{pid}/stat")).ok()
 }
 
-/// The kernel may leave out a child while one that it has listed ends and is waited for, so such a list is read again.
-fn children_of(parent: &Stat) -> Vec<Stat> {
-    let mut tries = 0;
-    loop {
+/// The kernel may leave out a child while one that it has listed ends and is waited for, and a thread that ends leaves its
+/// children to another, whose list may have been read. Such lists are read again. `None` if that does not end.
+fn children_of(parent: &Stat) -> Option<Vec<Stat>> {
+    let mut before = None;
+    for _ in 0..=RETRIES {
         let Some(listed) = listed_children(parent) else {
-            return Vec::new();
+            return Some(Vec::new());
         };
         let children: Vec<Stat> = listed.iter().filter_map(|&pid| stat_of(pid)).collect();
-        tries += 1;
-        if children.len() == listed.len() || tries > RETRIES {
-            return children;
+        let none_moved = parent.num_threads == 1 || before.as_ref() == Some(&listed);
+        if children.len() == listed.len() && none_moved {
+            return Some(children);
         }
+        before = Some(listed);
     }
+    None
 }
 
 /// `None` if the parent has ended. A child belongs to the thread that started it.
@@ -57,7 +59,9 @@ fn listed_children(parent: &Stat) -> Option<Vec<u32>> {
         return process.task_main_thread().and_then(|thread| thread.children()).ok();
     }
     let threads = process.tasks().ok()?.flatten();
-    Some(threads.filter_map(|thread| thread.children().ok()).flatten().collect())
+    let mut children: Vec<u32> = threads.filter_map(|thread| thread.children().ok()).flatten().collect();
+    children.sort_unstable();
+    Some(children)
 }
 
 fn by_parent() -> HashMap<i32, Vec<Stat>> {
