@@ -412,7 +412,7 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
     for (position, left_out) in arm.left_out.iter().enumerate() {
         transaction.insert(
             "arm_left_out",
-            "arm_id, position, option, value, reason, refused, taken, without_effect",
+            "arm_id, position, option, value, reason, refused, taken, without_effect, unknown, instead",
             params![
                 arm_id,
                 position as i64,
@@ -421,7 +421,9 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
                 left_out.reason,
                 left_out.refused,
                 left_out.taken,
-                left_out.without_effect
+                left_out.without_effect,
+                left_out.unknown,
+                left_out.instead
             ],
         )?;
     }
