@@ -477,6 +477,7 @@ fn an_upgrade_is_on_every_page_of_its_run() {
         option: "innodb_other".to_owned(),
         reason: "unknown to PostgreSQL 17.7".to_owned(),
         without_effect: false,
+        unknown: true,
         ..removed
     });
     let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
@@ -487,6 +488,32 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     let run = self::run(results.path(), &Spec { blocks: 0, settings, ..Spec::mixed() });
     let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
     assert!(text.contains("Both versions accept every") && text.contains("has no complete block"), "{text}");
+}
+
+/// The old version's build has no plugins to ask, and no version minds what is written with `loose_`.
+#[test]
+fn an_upgrade_tells_an_option_that_only_plugins_know() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = self::run(results.path(), &Spec::mixed());
+    let left = |option: &str, unknown, instead: Option<&str>| rqps_model::LeftOut {
+        option: option.to_owned(),
+        value: "1".to_owned(),
+        reason: "unknown".to_owned(),
+        unknown,
+        instead: instead.map(str::to_owned),
+        ..rqps_model::LeftOut::default()
+    };
+    run.arms[0].left_out.extend([left("of_plugin", false, None), left("of_both", true, None)]);
+    run.arms[2].left_out.extend([
+        left("of_plugin", true, Some("of_other = 1")),
+        left("of_both", true, None),
+        left("written_loosely", false, None),
+    ]);
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("it does not know 1 of its options"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("of_plugin")).unwrap();
+    assert!(row.trim_end().ends_with("of_other = 1"), "{row}");
+    assert!(text.contains("not checked: of_both (unknown)"), "{text}");
 }
 
 #[test]

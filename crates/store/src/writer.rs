@@ -16,7 +16,7 @@ use crate::folder::{RunFolder, now_ms};
 use crate::journal::{ActionRecord, Outcome, RESUMED, RunStatus, Status};
 use crate::lock::{Lock, RunProgress};
 use crate::meta::{Fact, Meta, PlannedStep};
-use crate::observation::Observation;
+use crate::observation::{Measured, Observation};
 use crate::put::Put;
 use crate::read::{Run, has_plan, keep_plans};
 use crate::schema;
@@ -131,6 +131,8 @@ impl RunWriter {
             let Some(observation) = observation else { return Ok(()) };
             insert_observation(transaction, record.seq, observation)?;
             match (observation.placement, record.outcome) {
+                // Of a test that could not be counted the windows are as good.
+                _ if matches!(observation.measured, Measured::Count(_)) => Ok(()),
                 (Some(placement), Outcome::Invalid) => spoil_windows(
                     transaction,
                     (placement.block, arm_id, &record.step),

@@ -65,17 +65,13 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     ] {
         assert!(line(option).contains(words), "{output}");
     }
-    let otherwise =
-        "Not measured as the config has it, on both versions: autovacuum = off (on in the config)";
-    assert!(output.contains(otherwise), "{output}");
-    assert!(ended.stderr.contains("is measured with password_encryption = md5 for on"), "{}", ended.stderr);
+    assert!(output.contains("on both versions: autovacuum = off (on in the config)"), "{output}");
     let told = format!("postgres-{new} does not know wal_keep_segments: measured with wal_keep_size = 64MB");
     assert!(ended.stderr.contains(&told), "{}", ended.stderr);
     let run = bench.run();
     let new = run.arms.iter().find(|arm| arm.name == "new").unwrap();
     let measured = new.settings.iter().find(|one| one.name == "wal_keep_size");
     assert_eq!(measured.map(|one| one.value.as_str()), Some("64MB"));
-    assert!(!output.contains("\nshared_buffers"), "both accept it: {output}");
     assert!(line("checkpoint_completion_target").contains("0.9"), "{output}");
     assert!(output.contains("No statement has another plan"), "{output}");
 
@@ -110,7 +106,7 @@ fn an_upgrade_that_fails_midway_reports_what_it_knows() {
     let plan = bench.plan_text(&format!(
         "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nbenchmark = \"sql\"\n[sql]\n\
          schema = \"CREATE TABLE t AS SELECT pg_is_in_backup()\"\n[sql.tests]\none = \"SELECT 1\"\n[isolated]\n\
-         window_seconds = 0.1\nblocks_max = 3\ncount_instructions = false\ncontrol = false\n\
+         window_seconds = 0.1\nblocks_max = 3\ncount_instructions = false\n\
          [[arm]]\nname = \"a\"\nbuild = \"postgres-{new}\"\nconfig = \"./small.conf\"\n"
     ));
     let config = bench.path().join("mine.conf");

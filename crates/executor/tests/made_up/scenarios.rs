@@ -200,6 +200,7 @@ fn a_run_whose_counting_fails_says_so_once_and_goes_on() {
     let asks = rqps_probe::counts_instructions().is_err() && rqps_servers::instrument::available().is_some();
     assert_eq!(notes, if asks { run.arms.len() } else { 0 }, "{:?}", run.notes);
     assert!(run.counts.iter().all(|count| !count.valid()));
+    assert!(run.windows.iter().all(|window| window.valid()) && run.without_result().is_empty());
 }
 
 /// Blocks run without some options of the config, so only the instance that loads warns of them.

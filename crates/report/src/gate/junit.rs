@@ -141,7 +141,7 @@ fn case<'a>(
     Some(Case {
         test: line.test,
         message: match words::signed_change(verdict).filter(|_| verdict.class == Class::Same) {
-            Some(change) => format!("{}: {change}", line.part(verdict, judged)),
+            Some(change) => format!("{change}: {}", line.part(verdict, judged)),
             None => line.part(verdict, judged),
         },
         fails: rules.fails_on(verdict),

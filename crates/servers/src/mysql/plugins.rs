@@ -37,6 +37,9 @@ const OF_PLUGINS: [&str; 17] = [
 /// Options whose values name plugins: `name=file;file`.
 const LOADING: [&str; 3] = ["early_plugin_load", "plugin_load", "plugin_load_add"];
 
+/// In names of options of MySQL's components, `validate_password.policy`.
+const OF_COMPONENTS: char = '.';
+
 /// Beginning of the names of MySQL's components, which options do not load.
 const COMPONENT: &str = "component_";
 const EXTENSION: &str = ".so";
@@ -53,8 +56,12 @@ pub(crate) fn without_plugin(
     (option, value): (&str, &str),
 ) -> Result<LeftOut> {
     let title = format!("{} {}", build.dbms.title(), build.version);
-    let plugins = of_build((build, layout, user), known)?;
     let left = |reason: String| LeftOut { reason, unknown: true, ..LeftOut::default() };
+    if option.contains(OF_COMPONENTS) {
+        let reason = format!("unknown to {title} without its component, which is not installed");
+        return Ok(LeftOut { unknown: false, ..left(reason) });
+    }
+    let plugins = of_build((build, layout, user), known)?;
     if let Some(file) = plugins.get(option) {
         let reason = format!("{title} knows it only with its plugin {file}");
         return Ok(LeftOut { unknown: false, ..left(reason) });
