@@ -98,9 +98,9 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     assert!(bench.call(&["upgrade", "postgres-12"]).expect(2).stderr.contains("rqps upgrade OLD NEW"));
 }
 
-/// A statement that the new version does not take ends the load: the config's options are told all the same.
+/// A statement that the new version does not take ends the load.
 #[test]
-fn an_upgrade_that_fails_midway_reports_what_it_knows() {
+fn an_upgrade_that_fails_midway_ends_in_a_report() {
     let bench = Bench::new();
     let (old, new) = (exact_version("12"), exact_version("18"));
     let plan = bench.plan_text(&format!(
@@ -117,7 +117,7 @@ fn an_upgrade_that_fails_midway_reports_what_it_knows() {
     assert!(ended.stderr.contains("pg_is_in_backup"), "{}", ended.stderr);
     let written = fs::read_to_string(bench.folder().join("upgrade.md")).unwrap();
     for text in [&ended.stdout, &written] {
-        assert!(text.contains("wal_keep_size = 64MB") && text.contains("Nothing is judged: "), "{text}");
+        assert!(text.contains("Upgrade from ") && text.contains("Nothing is judged: "), "{text}");
     }
     assert!(written.starts_with("Not measured to the end: `rqps resume "), "{written}");
 }
