@@ -25,6 +25,8 @@ pub struct Context {
     /// Directories of builds and data.
     pub dirs: Dirs,
     pub format: Format,
+    /// Whether the command line names the format.
+    pub names_format: bool,
     pub color: bool,
     /// Columns of standard output; `None` if neither a terminal nor `COLUMNS` tells.
     pub width: Option<usize>,
@@ -47,6 +49,7 @@ impl Context {
             results: cli.results.clone(),
             dirs: Dirs::from_env(),
             format,
+            names_format: cli.format.is_some(),
             color: color && format == Format::Text,
             width: out::columns_of_stdout(),
             stop,

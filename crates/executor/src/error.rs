@@ -372,6 +372,20 @@ impl Error {
         self.is_death() || matches!(self, Self::Step { source, .. } if driver_ended(source))
     }
 
+    /// Whether the program that counts instructions failed, beside which the server is measured all the same.
+    pub(crate) fn is_of_counting(&self) -> bool {
+        match self {
+            Self::NotCounted { .. } | Self::Servers(rqps_servers::Error::NoCounts { .. }) => true,
+            Self::Unmeasured { source, .. } => source.is_of_counting(),
+            _ => self.is_unanswered(),
+        }
+    }
+
+    /// Whether that program hangs: its server may then have been killed, and did not die.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        matches!(self, Self::Servers(rqps_servers::Error::NoAnswer { .. }))
+    }
+
     /// Whether a server that ran is gone, or was paused.
     pub(crate) fn is_death(&self) -> bool {
         matches!(self, Self::ServerDied { .. } | Self::ServerPaused { .. })

@@ -4,7 +4,7 @@ use crate::arm::Ingredients;
 use crate::error::{Error, Result};
 use rqps_builds::Dirs;
 use rqps_plan::{Arm, Plan};
-use rqps_servers::{Config, UnknownOption, is_file};
+use rqps_servers::{Config, UnknownOption, is_file, is_of_a_plugin};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -54,7 +54,7 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         if is_file(&planned.config) && !planned.control && of_arm.build.is_here() {
             dirs.create_work()?;
             let Ingredients { build, config, system, .. } = of_arm;
-            for UnknownOption { option, question, loose } in
+            for UnknownOption { option, question, loose, .. } in
                 system.unknown_options(build, config, &dirs.work)?
             {
                 let found = unknown.entry((&config.name, option)).or_default();
@@ -107,31 +107,6 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
     } else {
         Err(Error::UnknownOptions(errors.join("\nrqps: ")))
     }
-}
-
-/// Beginnings of options that MySQL and MariaDB know once a plugin is loaded; published builds have few.
-const OF_PLUGINS: [&str; 17] = [
-    "audit_log",
-    "authentication_",
-    "clone_",
-    "connection_control_",
-    "daemon_memcached_",
-    "group_replication_",
-    "keyring_",
-    "mroonga_",
-    "query_response_time_",
-    "rewriter_",
-    "rpl_semi_sync_",
-    "server_audit_",
-    "simple_password_check_",
-    "spider_",
-    "thread_pool_",
-    "validate_password",
-    "version_tokens_",
-];
-
-fn is_of_a_plugin(option: &str) -> bool {
-    OF_PLUGINS.iter().any(|beginning| option.starts_with(beginning))
 }
 
 /// The file of a config with the option's line, as `bad.ini:12`; without one if an included file has the option.

@@ -1,6 +1,7 @@
 //! Options that a later version has under another name. Sources: settings of PostgreSQL 9.6 to 18, one by one; the
 //! manuals of MySQL 8.4 and 9.0, "Server Variables Removed".
 
+use rqps_model::later_words;
 use rqps_store::Arm;
 
 use crate::settings::{is_in_config, only_known_switches};
@@ -51,6 +52,9 @@ const FILES_OPTION: &str = "innodb_log_files_in_group";
 const FILES_DEFAULT: u64 = 2;
 /// Not in MySQL 9.0 and later.
 const REMOVED_PLUGIN: &str = "mysql_native_password";
+
+/// Options that came and went between two versions neither of which may know them, and the version without them.
+const REMOVED: [(&str, &str); 1] = [(REMOVED_PLUGIN, "MySQL 9.0")];
 
 /// Values that a later version has under other names, and what to know besides.
 const RENAMED_VALUES: [(&str, &str, &str, &str); 2] = [
@@ -117,6 +121,11 @@ pub fn replaced_value(option: &str, value: &str, in_effect: &str) -> Option<Repl
     Some(replacement(new, ""))
 }
 
+/// The version that removed an option.
+pub fn removed(option: &str) -> Option<&'static str> {
+    REMOVED.iter().find(|(removed, _)| *removed == option).map(|(_, version)| *version)
+}
+
 /// Whether a server derives a setting from an option.
 pub fn follows(setting: &str, option: &str) -> bool {
     setting != option && [setting, option].iter().all(|name| CHARACTER_SETS.contains(name))
@@ -152,9 +161,7 @@ impl Replacement {
 /// Names under which a later version may have an option.
 pub fn later_names(option: &str) -> Vec<String> {
     let listed = RENAMED.iter().find(|(old, ..)| *old == option).map(|(_, new, _)| (*new).to_owned());
-    // MySQL 8.0.26 began to rename everything that has to do with replication.
-    let renamed = [("slave", "replica"), ("master", "source")].map(|(old, new)| option.replace(old, new));
-    listed.into_iter().chain(renamed).filter(|name| name != option).collect()
+    listed.into_iter().chain(later_words(option)).collect()
 }
 
 /// The later name under which an arm has an option of its config that its build does not know, if that is set.

@@ -29,7 +29,7 @@ pub use measure::{Detector, Events, Measure, Metric};
 pub use observed::{
     ConnectionCpu, Counter, CounterName, Metrics, Series, Settle, SettleCondition, Slice, Wait,
 };
-pub use server::{LeftOut, QueryPlan, START_WARNING, ServerSetting, Setting};
+pub use server::{LeftOut, QueryPlan, SET_IN_BLOCKS, START_WARNING, ServerSetting, Setting, later_words};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
 pub use terms::{SIZE, Terms};

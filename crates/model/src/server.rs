@@ -13,6 +13,10 @@ pub struct Setting {
 /// Name of the facts of an arm that are warnings of its server about its config.
 pub const START_WARNING: &str = "start.warning";
 
+/// Name of the facts of an arm that are options of its config which blocks set otherwise: `autovacuum = off (on in the
+/// config)`.
+pub const SET_IN_BLOCKS: &str = "blocks.option";
+
 /// An option of the config that was not set because the build does not know it, or that the build took with another
 /// value.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -32,6 +36,20 @@ pub struct LeftOut {
     /// Whether the build accepts the option and does nothing with it: it starts with it as well as without.
     #[serde(default)]
     pub without_effect: bool,
+    /// Whether the build would not start with the option: it does not know it, whichever of its plugins are loaded.
+    #[serde(default)]
+    pub unknown: bool,
+    /// What to write instead, as in a config, if the build tells.
+    #[serde(default)]
+    pub instead: Option<String>,
+}
+
+/// What MySQL 8.0.26 began to rename, in everything that has to do with replication.
+const LATER_WORDS: [(&str, &str); 2] = [("slave", "replica"), ("master", "source")];
+
+/// Later names of an option or a plugin of MySQL, if some have been renamed alike.
+pub fn later_words(name: &str) -> impl Iterator<Item = String> {
+    LATER_WORDS.iter().map(move |(old, new)| name.replace(old, new)).filter(move |later| later != name)
 }
 
 /// A setting as reported by the server.

@@ -14,37 +14,41 @@ const CONNECTIONS_EXTRA: u32 = 20;
 pub(crate) type Options = Vec<(String, String)>;
 
 /// Splits a config into options that a build accepts and those left out. `own` are those that rqps sets;
-/// `refusal` returns why the build cannot accept one.
+/// `refusal` returns why the build cannot accept one with its value.
 pub(crate) fn select_options(
     config: &Config,
     build: &Build,
     own: &[&str],
-    mut refusal: impl FnMut(&str) -> Result<Option<String>>,
+    mut refusal: impl FnMut(&str, &str) -> Result<Option<LeftOut>>,
 ) -> Result<(Options, Vec<LeftOut>)> {
     let (mut kept, mut left_out) = (Vec::new(), config.refused.clone());
     for (option, value) in &config.options {
-        let refused =
-            if own.contains(&option.as_str()) { Some("set by rqps".to_owned()) } else { refusal(option)? };
-        let reason = if refused.is_some() {
+        let because = |reason: String| LeftOut { reason, ..LeftOut::default() };
+        let refused = match own.contains(&option.as_str()) {
+            true => Some(because("set by rqps".to_owned())),
+            false => refusal(option, value)?,
+        };
+        let left = if refused.is_some() {
             refused
         } else if let Some(before) = config.value_before(build, option) {
             kept.push((option.clone(), before.value.clone()));
-            Some(format!(
+            Some(because(format!(
                 "{1} is used, the config's value for versions before {0}",
                 before.version, before.value
-            ))
+            )))
         } else {
             kept.push((option.clone(), value.clone()));
             None
         };
-        left_out.extend(reason.map(|reason| LeftOut {
-            option: option.clone(),
-            value: value.clone(),
-            reason,
-            ..LeftOut::default()
-        }));
+        left_out.extend(left.map(|left| LeftOut { option: option.clone(), value: value.clone(), ..left }));
     }
     Ok((kept, left_out))
+}
+
+/// An option that a build does not know.
+pub(crate) fn unknown_to(build: &Build) -> LeftOut {
+    let reason = format!("unknown to {} {}", build.dbms.title(), build.version);
+    LeftOut { reason, unknown: true, ..LeftOut::default() }
 }
 
 impl Applied {

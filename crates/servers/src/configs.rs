@@ -9,12 +9,15 @@ use rqps_model::{Dbms, LeftOut, edit_distance};
 use crate::config::{Config, ShippedConfig, ValueBefore};
 use crate::error::{Error, Result};
 use crate::host::HostLimits;
-use crate::option::{ANNOTATION, Annotation, Line, Setting, quoted};
+use crate::option::{ANNOTATION, Annotation, Line, Setting, WITH, quoted};
 use crate::system::System;
 use crate::systems;
 
 /// Wrong lines of a file that are told.
 const MISTAKES_MAX: usize = 10;
+
+/// MySQL's option that may be repeated to add to a list.
+const ADDITIVE: &str = "plugin_load_add";
 
 /// Includes nested deeper than in any sensible config: a file that includes itself is detected here.
 const INCLUDE_DEPTH_MAX: usize = 8;
@@ -97,7 +100,10 @@ pub fn config_with(config: &Config, options: &[(&str, &str)]) -> Config {
         name: refused.option.clone(),
         value: refused.value.clone(),
         loose: false,
-        annotation: Some(Annotation::Refused(refused.reason.clone())),
+        annotation: Some(Annotation::Refused {
+            reason: refused.reason.clone(),
+            instead: refused.taken.clone(),
+        }),
     });
     let more = options.iter().map(|(name, value)| Setting {
         name: (*name).to_owned(),
@@ -108,20 +114,27 @@ pub fn config_with(config: &Config, options: &[(&str, &str)]) -> Config {
     with_settings(config.clone(), kept.chain(refused).chain(more).collect())
 }
 
-/// Lines of a config that leave out options which a build refuses, and say why.
+/// Lines of a config that leave out options which a build refuses, or give them another value, and say why.
 pub fn refused_lines(dbms: Dbms, refused: &[LeftOut]) -> Vec<String> {
     let line = |left: &LeftOut| {
         let option = systems::get(dbms).format_option(&left.option, &left.value);
-        format!("{option} {ANNOTATION} {}", left.reason)
+        let with = left.taken.as_ref().map(|value| format!("{WITH}{value}: ")).unwrap_or_default();
+        format!("{option} {ANNOTATION} {with}{}", left.reason)
     };
     refused.iter().map(line).collect()
 }
 
 /// The config with these settings, and none of its own.
 fn with_settings(config: Config, settings: Vec<Setting>) -> Config {
-    let (refused, settings): (Vec<Setting>, Vec<Setting>) = last_of_each(settings)
+    let (refused, mut settings): (Vec<Setting>, Vec<Setting>) = last_of_each(settings)
         .into_iter()
-        .partition(|setting| matches!(setting.annotation, Some(Annotation::Refused(_))));
+        .partition(|setting| matches!(setting.annotation, Some(Annotation::Refused { .. })));
+    settings.extend(refused.iter().filter_map(|setting| match &setting.annotation {
+        Some(Annotation::Refused { instead: Some(value), .. }) => {
+            Some(Setting { value: value.clone(), annotation: None, ..setting.clone() })
+        }
+        _ => None,
+    }));
     let options = settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
     let loose = settings.iter().filter(|setting| setting.loose).map(|setting| setting.name.clone());
     Config {
@@ -134,10 +147,15 @@ fn with_settings(config: Config, settings: Vec<Setting>) -> Config {
     }
 }
 
-/// Keeps only the last occurrence of each option.
+/// Keeps only the last occurrence of each option, and one that adds to a list with all its values.
 fn last_of_each(settings: Vec<Setting>) -> Vec<Setting> {
     let mut kept: Vec<Setting> = Vec::with_capacity(settings.len());
-    for setting in settings {
+    for mut setting in settings {
+        if setting.name == ADDITIVE
+            && let Some(earlier) = kept.iter().find(|earlier| earlier.name == ADDITIVE)
+        {
+            setting.value = format!("{};{}", earlier.value, setting.value);
+        }
         kept.retain(|earlier| earlier.name != setting.name);
         kept.push(setting);
     }
@@ -147,15 +165,15 @@ fn last_of_each(settings: Vec<Setting>) -> Vec<Setting> {
 fn value_before(setting: Setting) -> Option<ValueBefore> {
     match setting.annotation? {
         Annotation::Before { version, value } => Some(ValueBefore { option: setting.name, version, value }),
-        Annotation::Refused(_) => None,
+        Annotation::Refused { .. } => None,
     }
 }
 
 fn left_out(setting: Setting) -> Option<LeftOut> {
     match setting.annotation? {
-        Annotation::Refused(reason) => {
+        Annotation::Refused { reason, instead } => {
             let (option, value) = (setting.name, setting.value);
-            Some(LeftOut { option, value, reason, refused: true, ..LeftOut::default() })
+            Some(LeftOut { option, value, reason, refused: true, taken: instead, ..LeftOut::default() })
         }
         Annotation::Before { .. } => None,
     }
@@ -165,7 +183,7 @@ fn hash(settings: &[Setting]) -> String {
     let line = |setting: &Setting| {
         let before = match &setting.annotation {
             Some(Annotation::Before { version, value }) => format!(" before {version}: {}", quoted(value)),
-            Some(Annotation::Refused(_)) | None => String::new(),
+            Some(Annotation::Refused { .. }) | None => String::new(),
         };
         format!("{} = {}{before}\n", setting.name, quoted(&setting.value))
     };
@@ -500,5 +518,33 @@ mod tests {
         }
         let message = load(&next(0)).unwrap_err().to_string();
         assert!(message.contains("has more than 1048576 bytes"), "{message}");
+    }
+
+    #[test]
+    fn a_refused_value_is_left_out_or_has_another_in_its_place() {
+        let left = |option: &str, value: &str, taken: Option<&str>| LeftOut {
+            option: option.to_owned(),
+            value: value.to_owned(),
+            reason: "refused: Unknown: 'utf8' # x".to_owned(),
+            refused: true,
+            taken: taken.map(str::to_owned),
+            ..LeftOut::default()
+        };
+        let refused = [left("character_set_server", "utf8", Some("utf8mb3")), left("sync_frm", "1", None)];
+        let text = refused_lines(Dbms::Mysql, &refused).join("\n");
+        let config =
+            config_from_text(Dbms::Mysql, "c", &format!("character_set_server = utf8\n{text}")).unwrap();
+        assert_eq!(config.options, [("character_set_server".to_owned(), "utf8mb3".to_owned())]);
+        assert_eq!(config.refused, refused);
+        let more = config_with(&config, &[("port", "1")]);
+        assert_eq!((more.options.len(), &more.refused), (2, &config.refused));
+    }
+
+    #[test]
+    fn plugins_to_be_loaded_add_up() {
+        let text = "plugin-load-add = a.so\nplugin_load_add = b.so\nport = 1\nport = 2\n";
+        let config = config_from_text(Dbms::Mysql, "c", text).unwrap();
+        let expected = [("plugin_load_add", "a.so;b.so"), ("port", "2")];
+        assert_eq!(config.options, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 }

@@ -102,6 +102,11 @@ pub enum Error {
         "cannot count instructions of process {pid}: {reason}; check that vgdb, which comes with valgrind, works"
     )]
     NoCounts { pid: u32, reason: String },
+
+    #[error(
+        "cannot count instructions of process {pid}: vgdb got no answer to {command} within {waited_s} s"
+    )]
+    NoAnswer { pid: u32, command: String, waited_s: u64 },
 }
 
 /// What is known of a server that did not start.

@@ -32,8 +32,8 @@ pub(crate) struct Setting {
 pub(crate) enum Annotation {
     /// Another value for versions before the given one: `before 10: 1000`.
     Before { version: String, value: String },
-    /// The option is left out. The reason begins with [`REFUSED`].
-    Refused(String),
+    /// The option is left out, or has another value instead. The reason begins with [`REFUSED`].
+    Refused { reason: String, instead: Option<String> },
 }
 
 /// Prefix of comments for rqps.
@@ -41,6 +41,9 @@ pub(crate) const ANNOTATION: &str = "# rqps:";
 
 /// Start of the reason why an option is left out whose value a build refuses.
 pub(crate) const REFUSED: &str = "refused: ";
+
+/// Begins a comment with the value that is used instead.
+pub(crate) const WITH: &str = "with ";
 
 /// Parses what follows [`ANNOTATION`].
 pub(crate) fn annotation(
@@ -50,7 +53,13 @@ pub(crate) fn annotation(
 ) -> Result<Annotation, String> {
     let comment = comment.trim();
     if comment.starts_with(REFUSED) {
-        return Ok(Annotation::Refused(comment.to_owned()));
+        return Ok(Annotation::Refused { reason: comment.to_owned(), instead: None });
+    }
+    let instead =
+        comment.strip_prefix(WITH).and_then(|rest| Some((rest, rest.find(&format!(": {REFUSED}"))?)));
+    if let Some((rest, at)) = instead {
+        let reason = rest[at + ": ".len()..].to_owned();
+        return Ok(Annotation::Refused { reason, instead: Some(rest[..at].to_owned()) });
     }
     comment
         .strip_prefix("before ")

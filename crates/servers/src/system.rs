@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rqps_builds::{Build, ServerUser};
+use rqps_model::LeftOut;
 use rustix::process::Signal;
 
 use crate::config::Config;
@@ -186,6 +187,11 @@ pub(crate) trait Known {
             }
         }
         Ok(found)
+    }
+
+    /// Why the build does not accept an option that is unknown to it; `None` if there is no more to say.
+    fn why_unknown(&self, _option: (&str, &str)) -> Result<Option<LeftOut>> {
+        Ok(None)
     }
 
     /// Why the build refuses values of options that it knows; `None` if it accepts all, or only its start can tell.

@@ -6,6 +6,7 @@ use std::path::Path;
 use rqps_builds::{Build, server_user};
 use rqps_model::{LeftOut, did_you_mean};
 
+use crate::applied::unknown_to;
 use crate::config::Config;
 use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
@@ -20,6 +21,22 @@ pub struct UnknownOption {
     pub question: Option<String>,
     /// Whether the config expects that some versions do not know it: MySQL's prefix `loose_`.
     pub loose: bool,
+    /// Why the build leaves it out, and what to write instead if it tells.
+    pub why: LeftOut,
+}
+
+impl UnknownOption {
+    /// The option as left out of a config for the build, see [`crate::refused_lines`].
+    pub fn refused(&self, value: &str, since: Option<&str>) -> LeftOut {
+        let since = since.map(|version| format!("; {version} removed it")).unwrap_or_default();
+        LeftOut {
+            option: self.option.clone(),
+            value: value.to_owned(),
+            reason: format!("{REFUSED}{}{since}", self.why.reason),
+            refused: true,
+            ..LeftOut::default()
+        }
+    }
 }
 
 /// The options of a config that the build does not know, without those of shipped configs that it includes, which are
@@ -51,12 +68,17 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
         return Ok(Vec::new());
     }
     ask(build, scratch, |known| {
+        let value = |name: &str| {
+            let found = config.options.iter().find(|(option, _)| option == name);
+            found.map_or("", |(_, value)| value.as_str())
+        };
         let unknown = known.unknown(&options)?.into_iter().map(|option| {
             let question = did_you_mean(&option, known.names());
             let loose = config.loose.contains(&option);
-            UnknownOption { option, question, loose }
+            let why = known.why_unknown((&option, value(&option)))?.unwrap_or_else(|| unknown_to(build));
+            Ok(UnknownOption { option, question, loose, why })
         });
-        Ok(unknown.collect())
+        unknown.collect()
     })
 }
 

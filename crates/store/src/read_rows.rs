@@ -134,7 +134,8 @@ fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
 pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
     let mut left_out: BTreeMap<i64, Vec<_>> = grouped(
         connection,
-        "SELECT arm_id, option, value, reason, refused, taken, without_effect FROM arm_left_out ORDER BY arm_id, position",
+        "SELECT arm_id, option, value, reason, refused, taken, without_effect, unknown, instead \
+         FROM arm_left_out ORDER BY arm_id, position",
         |row| {
             Ok((
                 row.get(0)?,
@@ -145,6 +146,8 @@ pub(crate) fn read_arms(connection: &Connection) -> rusqlite::Result<Vec<Arm>> {
                     refused: row.get(4)?,
                     taken: row.get(5)?,
                     without_effect: row.get(6)?,
+                    unknown: row.get(7)?,
+                    instead: row.get(8)?,
                 },
             ))
         },

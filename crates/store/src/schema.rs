@@ -28,6 +28,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/016.sql"),
     include_str!("schema/017.sql"),
     include_str!("schema/018.sql"),
+    include_str!("schema/019.sql"),
 ];
 
 /// The flat views of the newest version.

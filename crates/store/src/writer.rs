@@ -16,7 +16,7 @@ use crate::folder::{RunFolder, now_ms};
 use crate::journal::{ActionRecord, Outcome, RESUMED, RunStatus, Status};
 use crate::lock::{Lock, RunProgress};
 use crate::meta::{Fact, Meta, PlannedStep};
-use crate::observation::Observation;
+use crate::observation::{Measured, Observation};
 use crate::put::Put;
 use crate::read::{Run, has_plan, keep_plans};
 use crate::schema;
@@ -131,6 +131,8 @@ impl RunWriter {
             let Some(observation) = observation else { return Ok(()) };
             insert_observation(transaction, record.seq, observation)?;
             match (observation.placement, record.outcome) {
+                // Of a test that could not be counted the windows are as good.
+                _ if matches!(observation.measured, Measured::Count(_)) => Ok(()),
                 (Some(placement), Outcome::Invalid) => spoil_windows(
                     transaction,
                     (placement.block, arm_id, &record.step),
@@ -412,7 +414,7 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
     for (position, left_out) in arm.left_out.iter().enumerate() {
         transaction.insert(
             "arm_left_out",
-            "arm_id, position, option, value, reason, refused, taken, without_effect",
+            "arm_id, position, option, value, reason, refused, taken, without_effect, unknown, instead",
             params![
                 arm_id,
                 position as i64,
@@ -421,7 +423,9 @@ fn upsert_arm(transaction: &Transaction<'_>, arm: &Arm) -> rusqlite::Result<()> 
                 left_out.reason,
                 left_out.refused,
                 left_out.taken,
-                left_out.without_effect
+                left_out.without_effect,
+                left_out.unknown,
+                left_out.instead
             ],
         )?;
     }

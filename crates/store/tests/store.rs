@@ -122,6 +122,8 @@ fn observations_round_trip() {
         refused: true,
         taken: Some("2".to_owned()),
         without_effect: true,
+        unknown: true,
+        instead: Some("io_method = worker".to_owned()),
     }];
     writer.put_arm(&changed).unwrap();
     writer.add_note(Some("new"), "server died").unwrap();

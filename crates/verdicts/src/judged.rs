@@ -110,6 +110,13 @@ fn judge(run: &Run, rules: &Rules, mut experiment: Experiment) -> Result<RunVerd
             remove_counts(test, Some(parted.arm).filter(|arm| Some(*arm) != experiment.control));
         }
     }
+    for name in run.counts.iter().filter(|count| !count.valid()).map(|count| &count.action.arm) {
+        // The program failed to count it, perhaps after some blocks.
+        let is_compared_with = |arm: &usize| *arm == experiment.base || Some(*arm) == experiment.control;
+        let arm = run.arms.iter().position(|arm| arm.name == *name);
+        let arm = arm.filter(|arm| !is_compared_with(arm));
+        experiment.tests.iter_mut().for_each(|test| remove_counts(test, arm));
+    }
     let judgement = judgement_of(run, &experiment, rules)?;
     let (blocks_done, blocks_void) = (done_blocks(run).len(), remarks::void_blocks(run).count());
     Ok(RunVerdicts {

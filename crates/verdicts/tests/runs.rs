@@ -35,6 +35,23 @@ fn instructions_of_a_test_without_a_valid_window_are_not_judged() {
     assert_eq!(costs(&run), [1]);
 }
 
+/// Counting failed after some blocks: their counts are not compared with CPU time.
+#[test]
+fn an_arm_that_could_not_be_counted_is_judged_by_cpu_time() {
+    let by_instructions = |uncounted: &str| {
+        let (_results, mut run) = made(&Spec::default());
+        let mut counts = run.counts.iter_mut().rev();
+        counts.find(|count| count.action.arm == uncounted).unwrap().action.outcome = Outcome::Invalid;
+        let verdicts = judged(&run).judgement.verdicts;
+        let costs = verdicts.iter().filter(|one| one.detector == Detector::Cost && one.blocks > 0);
+        let metrics: std::collections::BTreeSet<_> =
+            costs.map(|one| (one.arm, one.metric == Metric::Instructions)).collect();
+        metrics.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(by_instructions("new"), [(1, true), (2, false)]);
+    assert_eq!(by_instructions("old"), [(1, false), (2, false)]);
+}
+
 /// One stalled event in ten thousand is a regression although the rate is the same.
 #[test]
 fn stalls_are_judged_independently_of_the_rate() {

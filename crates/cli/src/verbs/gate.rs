@@ -136,7 +136,7 @@ fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> 
     }
     if args.markdown.is_some() || stdouts(args) > 0 {
         out::message(gate.heading());
-    } else if context.format == Format::Text && std::io::stdout().is_terminal() {
+    } else if context.format == Format::Text && (context.names_format || std::io::stdout().is_terminal()) {
         out::print_line(&gate.text(context.screen())?)?;
     } else {
         out::print(&gate.markdown)?;

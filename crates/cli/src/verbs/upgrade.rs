@@ -1,21 +1,20 @@
 //! `upgrade`: what changes between two versions with one's own config, or in an existing run.
 
+mod adapted;
+
 use crate::args::UpgradeArgs;
-use crate::build_progress::get_build;
 use crate::context::Context;
 use crate::search::first_verdicts_seconds;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{Usage, out};
-use anyhow::Context as _;
-use rqps_driver::PrivateDir;
+use adapted::{Adaptation, adapted_config};
 use rqps_executor::Execution;
-use rqps_model::{BuildSource, Dbms, natural};
+use rqps_model::{BuildSource, natural};
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_report::{Format, Screen};
-use rqps_servers::UnknownOption;
 use rqps_store::{RunFolder, UPGRADE_FILE};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
@@ -58,6 +57,7 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     if args.plan.is_none() {
         count_only_what_fits(&mut plan);
     }
+    tell_counting(&plan);
     super::run::expect_time_for_verdicts(&plan)?;
     let adaptation =
         args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;
@@ -169,129 +169,28 @@ fn count_only_what_fits(plan: &mut Plan) {
     }
 }
 
+/// Says what counting instructions under valgrind takes.
+fn tell_counting(plan: &Plan) {
+    let counts = plan.isolated.as_ref().is_some_and(|blocks| blocks.count_instructions);
+    if !counts || rqps_probe::counts_instructions().is_ok() || rqps_servers::instrument::available().is_none()
+    {
+        return;
+    }
+    let mut without = plan.clone();
+    without.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
+    let all = first_verdicts_seconds(plan);
+    out::message(&format!(
+        "counting instructions takes about {} of the {} until the first verdicts; `count_instructions = false` in [isolated] \
+         of a plan leaves it out",
+        duration_text(all - first_verdicts_seconds(&without)),
+        duration_text(all)
+    ));
+}
+
 /// The estimated seconds until the first verdicts, if they exceed the budget.
 fn seconds_beyond_budget(plan: &Plan) -> Option<f64> {
     let seconds = first_verdicts_seconds(plan);
     plan.budget.filter(|budget| seconds > budget.as_secs_f64()).map(|_| seconds)
-}
-
-/// A config that exists until the run has its own copy.
-struct Adapted {
-    path: PathBuf,
-    _dir: PrivateDir,
-}
-
-impl Adapted {
-    fn create(work: &Path, name: &str, text: String) -> anyhow::Result<Self> {
-        let cannot_write = |path: &Path| format!("cannot write {}", path.display());
-        let dir = PrivateDir::create(work, "upgrade")
-            .map_err(|(path, error)| anyhow::Error::new(error).context(cannot_write(&path)))?;
-        let path = dir.path().join(name).with_extension("conf");
-        std::fs::write(&path, text).with_context(|| cannot_write(&path))?;
-        Ok(Self { path, _dir: dir })
-    }
-}
-
-/// What the new version needs of a config.
-#[derive(Default)]
-struct Adaptation {
-    /// The config as the new version accepts it; `None` if it accepts the config, or only lacks some of its options.
-    adapted: Option<Adapted>,
-    /// Unknown options of which the user was told.
-    told: Vec<String>,
-    /// What becomes of each option that it does not take as written.
-    options: Vec<String>,
-}
-
-/// The config as the new version accepts it: with the later names of options that it has renamed, and without those
-/// whose values it refuses. Says what it measures the new version with and without.
-fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Result<Adaptation> {
-    let build_of = |name: &str| plan.arms.iter().find(|arm| arm.name == name).map(|arm| &arm.build);
-    let (Some(old), Some(new)) = (build_of(OLD), build_of(NEW)) else {
-        return Ok(Default::default());
-    };
-    let build = get_build(context, new)?;
-    context.dirs.create_work()?;
-    let work = &context.dirs.work;
-    let config = rqps_servers::load_config(build.dbms, &build.version, config)?;
-    let value =
-        |name: &str| config.options.iter().find(|(option, _)| option == name).map(|(_, value)| value.clone());
-    // A version need not know what is written with `loose_`.
-    let unknown_to = |build| -> anyhow::Result<Vec<UnknownOption>> {
-        let mut unknown = rqps_servers::unknown_options(build, &config, work)?;
-        unknown.retain(|one| !one.loose);
-        Ok(unknown)
-    };
-    let unknown = unknown_to(&build)?;
-    let later: Vec<String> =
-        unknown.iter().flat_map(|one| rqps_explain::renamed::later_names(&one.option)).collect();
-    let known = rqps_servers::known_among(&build, &later, work)?;
-    // As of refused values below.
-    let unknown_to_old = match known.is_empty() {
-        true => Vec::new(),
-        false => unknown_to(&get_build(context, old)?)?,
-    };
-    let is_known = |name: &str| known.iter().any(|one| one == name) && value(name).is_none();
-    let replacement = |one: &UnknownOption| {
-        let written = value(&one.option).unwrap_or_default();
-        rqps_explain::renamed::replacement((&one.option, &written), value, is_known)
-    };
-    let mut lines: Vec<String> = Vec::new();
-    let (mut told, mut options) = (Vec::new(), Vec::new());
-    for one in &unknown {
-        let remedy =
-            replacement(one).map_or_else(|| "remove it".to_owned(), |new| format!("use {}", new.text()));
-        options.push(format!("{}: unknown; {remedy}", one.option));
-    }
-    let is_renamed = |one: &&UnknownOption| !unknown_to_old.iter().any(|old| old.option == one.option);
-    for one in unknown.iter().filter(is_renamed) {
-        if let Some(line) = replacement(one).and_then(|new| new.line()) {
-            out::message(&format!("{} does not know {}: measured with {line}", build.label(), one.option));
-            lines.push(line);
-            told.push(one.option.clone());
-        }
-    }
-    for one in unknown.iter().filter(|one| !is_renamed(one)) {
-        if let Some(new) = replacement(one) {
-            out::message(&format!("{} has {} as {}", build.label(), one.option, new.text()));
-        }
-    }
-    let refused = rqps_servers::refused_options(&build, &config, work)?;
-    if !refused.is_empty() {
-        let old = get_build(context, old)?;
-        let by_old = rqps_servers::refused_options(&old, &config, work)?;
-        let by_both = refused.iter().find(|new| by_old.iter().any(|old| old.option == new.option));
-        if let Some(one) = by_both {
-            return Err(Usage(format!(
-                "both {} and {} refuse `{} = {}` of config {}: {}. It has nothing to do with the upgrade: correct or remove it \
-                 there, or use builds that take it",
-                old.label(),
-                build.label(),
-                one.option,
-                one.value,
-                config.name,
-                one.reason
-            ))
-            .into());
-        }
-    }
-    for one in &refused {
-        let (option, value) = (&one.option, &one.value);
-        options.push(format!("{option} = {value}: {}", one.reason));
-        out::message(&format!("{} is measured without {option} = {value}: {}", build.label(), one.reason));
-    }
-    lines.extend(rqps_servers::refused_lines(build.dbms, &refused));
-    if lines.is_empty() {
-        return Ok(Adaptation { adapted: None, told, options });
-    }
-    let text = config_text(build.dbms, &config.text, &lines);
-    Ok(Adaptation { adapted: Some(Adapted::create(work, &config.name, text)?), told, options })
-}
-
-/// A config with more lines for the server.
-fn config_text(dbms: Dbms, text: &str, lines: &[String]) -> String {
-    let section = if dbms == Dbms::Postgres { "" } else { "[mysqld]\n" };
-    format!("{text}\n{section}{}\n", lines.join("\n"))
 }
 
 fn print(context: &Context, folder: &Path) -> anyhow::Result<()> {
@@ -303,21 +202,6 @@ fn print(context: &Context, folder: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_config_of_a_killed_upgrade_goes_with_the_next_one() {
-        let work = tempfile::tempdir().unwrap();
-        let mut ended = std::process::Command::new("true").spawn().unwrap();
-        ended.wait().unwrap();
-        let left = work.path().join(format!("rqps-upgrade-{}-0", ended.id()));
-        let other = work.path().join("rqps-upgrade-notes");
-        [&left, &other].into_iter().for_each(|dir| std::fs::create_dir(dir).unwrap());
-        let adapted = Adapted::create(work.path(), "my", "[mysqld]\n".to_owned()).unwrap();
-        assert!(!left.exists() && other.exists() && adapted.path.exists());
-        let dir = adapted.path.parent().unwrap().to_owned();
-        drop(adapted);
-        assert!(!dir.exists());
-    }
 
     #[test]
     fn a_downgrade_is_known_by_published_versions_alone() {

@@ -15,7 +15,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     let config = bench.path().join("mine.conf");
     fs::write(
         &config,
-        "shared_buffers = 16MB\nwal_keep_segments = 4\noperator_precedence_warning = on\n\
+        "shared_buffers = 16MB\nautovacuum = on\nwal_keep_segments = 4\noperator_precedence_warning = on\n\
          password_encryption = on\n",
     )
     .unwrap();
@@ -58,20 +58,20 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     );
     for (option, words) in [
         ("password_encryption", "refused: invalid value"),
-        ("password_encryption", "md5, scram-sha-256; scram-sha-256 is in effect"),
+        ("password_encryption", "md5, scram-sha-256; md5 is in effect"),
         ("password_encryption", "password_encryption = md5: which on meant"),
         ("operator_precedence_warning", "unknown to"),
         ("operator_precedence_warning", "nothing; remove it"),
     ] {
         assert!(line(option).contains(words), "{output}");
     }
+    assert!(output.contains("on both versions: autovacuum = off (on in the config)"), "{output}");
     let told = format!("postgres-{new} does not know wal_keep_segments: measured with wal_keep_size = 64MB");
     assert!(ended.stderr.contains(&told), "{}", ended.stderr);
     let run = bench.run();
     let new = run.arms.iter().find(|arm| arm.name == "new").unwrap();
     let measured = new.settings.iter().find(|one| one.name == "wal_keep_size");
     assert_eq!(measured.map(|one| one.value.as_str()), Some("64MB"));
-    assert!(!output.contains("\nshared_buffers"), "both accept it: {output}");
     assert!(line("checkpoint_completion_target").contains("0.9"), "{output}");
     assert!(output.contains("No statement has another plan"), "{output}");
 
@@ -96,6 +96,30 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     let tests = tables.iter().find(|table| table["id"] == "upgrade").unwrap();
     assert!(tests["rows"][0]["p50_us"].as_f64().is_some_and(|us| us > 1.0), "{tests:#}");
     assert!(bench.call(&["upgrade", "postgres-12"]).expect(2).stderr.contains("rqps upgrade OLD NEW"));
+}
+
+/// A statement that the new version does not take ends the load.
+#[test]
+fn an_upgrade_that_fails_midway_ends_in_a_report() {
+    let bench = Bench::new();
+    let (old, new) = (exact_version("12"), exact_version("18"));
+    let plan = bench.plan_text(&format!(
+        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nbenchmark = \"sql\"\n[sql]\n\
+         schema = \"CREATE TABLE t AS SELECT pg_is_in_backup()\"\n[sql.tests]\none = \"SELECT 1\"\n[isolated]\n\
+         window_seconds = 0.1\nblocks_max = 3\ncount_instructions = false\n\
+         [[arm]]\nname = \"a\"\nbuild = \"postgres-{new}\"\nconfig = \"./small.conf\"\n"
+    ));
+    let config = bench.path().join("mine.conf");
+    fs::write(&config, "shared_buffers = 16MB\nwal_keep_segments = 4\n").unwrap();
+    let (old, new) = (format!("postgres-{old}"), format!("postgres-{new}"));
+    let (plan, config) = (plan.display().to_string(), config.display().to_string());
+    let ended = bench.call(&["upgrade", &old, &new, "--config", &config, "--plan", &plan]).expect(3);
+    assert!(ended.stderr.contains("pg_is_in_backup"), "{}", ended.stderr);
+    let written = fs::read_to_string(bench.folder().join("upgrade.md")).unwrap();
+    for text in [&ended.stdout, &written] {
+        assert!(text.contains("Upgrade from ") && text.contains("Nothing is judged: "), "{text}");
+    }
+    assert!(written.starts_with("Not measured to the end: `rqps resume "), "{written}");
 }
 
 /// Arguments of which nothing is measured.

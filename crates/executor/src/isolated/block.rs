@@ -304,13 +304,18 @@ impl Blocks<'_> {
     }
 
     /// Journals a count that took `took_ms` milliseconds.
-    pub(super) fn keep_count(&mut self, arm: &str, observation: &Observation, took_ms: i64) -> Result<()> {
+    pub(super) fn keep_count(
+        &mut self,
+        (arm, invalid): (&str, Option<String>),
+        observation: &Observation,
+        took_ms: i64,
+    ) -> Result<()> {
         let Measured::Count(count) = &observation.measured else {
             return Ok(());
         };
         let begun = self.begin()?;
         let started_at_ms = now_ms() - took_ms;
-        let done = Done { arm, kind: "count", step: &count.test, started_at_ms, invalid: None };
+        let done = Done { arm, kind: "count", step: &count.test, started_at_ms, invalid };
         self.finish(begun, done, Some(observation))
     }
 }

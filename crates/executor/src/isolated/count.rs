@@ -3,9 +3,10 @@
 //! that they left, so that counts see the moved rows, dead versions and free space that windows see; all
 //! other tests share a start on the block's data. `counted.rs` counts tests on one server.
 //!
-//! Counts don't depend on the machine's load, so arms are counted at the same time.
+//! Counts don't depend on the machine's load, so arms are counted at the same time. An arm that the program fails to
+//! count is counted no more, and its cost is judged by CPU time, which its windows have anyway.
 
-use super::counted::{Counted, InWindows, Lane};
+use super::counted::{Counted, InWindows, Lane, not_counted};
 use super::data::{StartOptions, in_parallel};
 use super::{BlockContext, Blocks};
 use crate::arm::{ActiveArm, not_started};
@@ -17,6 +18,8 @@ use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::{BlockPlan, LOADS, seconds_through};
 use rqps_plan::{Isolated, Plan, StepDef};
 use rqps_servers::{Instrument, instrument};
+use rqps_store::Run;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -127,10 +130,15 @@ impl Blocks<'_> {
         if context.counting.counted_by.is_none() || tests.is_empty() {
             return Ok(());
         }
+        let run = self.writer.run()?;
+        let starts = self.countable(&uncounted(&run), &drawn.starts);
+        if starts.is_empty() {
+            return Ok(());
+        }
         let began = Instant::now();
-        let in_windows = InWindows::of(&self.writer.run()?, drawn.number);
-        let mut all = Vec::new();
-        for lanes in drawn.starts.chunks(LANES_MAX) {
+        let in_windows = InWindows::of(&run, drawn.number);
+        let (mut all, mut failed) = (Vec::new(), Vec::new());
+        for lanes in starts.chunks(LANES_MAX) {
             // Files of counts are named by PID, so each start gets an empty directory.
             let dir = self.setup.place.counts_dir()?;
             control.progress.action_started(
@@ -150,22 +158,47 @@ impl Blocks<'_> {
                 arms.push((arm, StartOptions { side, cpu_turn: lane, load, copy, instrument, reuses_data }));
             }
             let started = context.data.start_together(self, &arms, control)?;
-            all.extend(self.count_lanes(
-                started,
-                (drawn.number, &tests, &in_windows),
-                context,
-                &dir,
-                control,
-            )?);
+            let of_block = (drawn.number, &*tests, &in_windows);
+            for (arm, counted) in self.count_lanes(started, of_block, context, &dir, control)? {
+                match counted {
+                    Ok(counted) => all.push((arm, counted)),
+                    Err(error) => failed.push((arm, error)),
+                }
+            }
         }
         self.setup.place.remove_counts()?;
         let counted: usize = all.iter().map(|(_, of_arm)| of_arm.len()).sum();
         // Lanes run in parallel: the elapsed time is split evenly over the counts.
         let took_ms = began.elapsed().as_millis() as i64 / counted.max(1) as i64;
         for (arm, of_arm) in &all {
-            of_arm.iter().try_for_each(|observation| self.keep_count(arm, observation, took_ms))?;
+            of_arm.iter().try_for_each(|observation| self.keep_count((arm, None), observation, took_ms))?;
+        }
+        for (arm, error) in failed {
+            let why = error.short_text_of(&arm);
+            let then = match self.countable(&[&*arm].into(), &drawn.starts).is_empty() {
+                true => "costs are judged by CPU time".to_owned(),
+                false => format!("the cost of {arm} is judged by CPU time"),
+            };
+            let text = format!("instructions are not counted: {why}; {then}");
+            control.progress.note(&format!("arm {arm}: {text}"));
+            self.writer.add_note(Some(&arm), &text)?;
+            for test in &tests {
+                let none = not_counted(test, drawn.number, context);
+                self.keep_count((&arm, Some(why.clone())), &none, took_ms)?;
+            }
         }
         Ok(())
+    }
+
+    /// Those arms of a block that are to be counted if some cannot be: none if that is base, the control or every
+    /// candidate, since counts are compared with theirs.
+    fn countable(&self, uncounted: &BTreeSet<&str>, starts: &[usize]) -> Vec<usize> {
+        let (arms, base) = (&self.setup.plan.arms, self.setup.plan.base_index());
+        let is_counted = |arm: &usize| !uncounted.contains(&*arms[*arm].name);
+        let is_candidate = |arm: &usize| *arm != base && !arms[*arm].control;
+        let counted: Vec<usize> = starts.iter().copied().filter(is_counted).collect();
+        let lacks_base = starts.iter().any(|arm| !is_candidate(arm) && !is_counted(arm));
+        if lacks_base || !counted.iter().any(is_candidate) { Vec::new() } else { counted }
     }
 
     /// Counts on each server in a thread of its own.
@@ -176,7 +209,7 @@ impl Blocks<'_> {
         context: &BlockContext<'_>,
         dir: &Path,
         control: &mut RunControl<'_>,
-    ) -> Result<Vec<(String, Vec<Counted>)>> {
+    ) -> Result<Vec<(String, Result<Vec<Counted>>)>> {
         let (plan, driver) = (&self.setup.plan, self.setup.driver);
         let (stop, sessions) = (control.stop, &AtomicUsize::new(0));
         let one = |lane: usize, arm: &ActiveArm| -> Result<Vec<Counted>> {
@@ -194,12 +227,23 @@ impl Blocks<'_> {
         control.check()?;
         let mut all = Vec::new();
         for (mut arm, counted) in started.into_iter().zip(counted) {
-            let counted = counted.map_err(|error| arm.diagnose("counting instructions", error))?;
-            all.push((arm.name.clone(), counted));
+            let counted = counted.map_err(|error| match error.is_unanswered() {
+                true => error,
+                false => arm.diagnose("counting instructions", error),
+            });
+            match counted {
+                Err(error) if !error.is_of_counting() => return Err(error),
+                counted => all.push((arm.name.clone(), counted)),
+            }
             arm.instance.discard();
         }
         Ok(all)
     }
+}
+
+/// Arms that the program failed to count.
+fn uncounted(run: &Run) -> BTreeSet<&str> {
+    run.counts.iter().filter(|count| !count.valid()).map(|count| &*count.action.arm).collect()
 }
 
 /// Shuts a frozen server down cleanly, so that another one can start on its data.

@@ -47,6 +47,29 @@ const IMAGES_SHARE_MIN: f64 = 0.05;
 /// One test's count on one arm.
 pub(super) type Counted = Observation;
 
+/// The count of a test that the program failed to count.
+pub(super) fn not_counted(test: &StepDef, block: u32, context: &BlockContext<'_>) -> Counted {
+    observation(test, (0, 0.0), block, context)
+}
+
+fn observation(
+    test: &StepDef,
+    (events, instructions): (u64, f64),
+    block: u32,
+    context: &BlockContext<'_>,
+) -> Counted {
+    let count = Count {
+        test: test.name.clone(),
+        group: test.group.key.to_string(),
+        events,
+        operations: events as f64 * test.operations_per_event,
+        instructions,
+        counted_by: context.counting.counted_by.clone().unwrap_or_default(),
+    };
+    let placement = Some(Placement { block, window: 0, slot: 0 });
+    Observation { placement, ..Observation::new(Measured::Count(count)) }
+}
+
 /// What an event took in the windows of a block, by test and arm.
 pub(super) struct InWindows(BTreeMap<(String, String), Event>);
 
@@ -225,16 +248,8 @@ impl Lane<'_> {
 
     fn counted(&self, test: &StepDef, instructions_per_event: f64, metrics: Metrics) -> Counted {
         let events = self.events(test);
-        let count = Count {
-            test: test.name.clone(),
-            group: test.group.key.to_string(),
-            events,
-            operations: events as f64 * test.operations_per_event,
-            instructions: instructions_per_event * events as f64,
-            counted_by: self.context.counting.counted_by.clone().unwrap_or_default(),
-        };
-        let placement = Some(Placement { block: self.block, window: 0, slot: 0 });
-        Observation { placement, metrics, ..Observation::new(Measured::Count(count)) }
+        let counted = (events, instructions_per_event * events as f64);
+        Observation { metrics, ..observation(test, counted, self.block, self.context) }
     }
 
     /// Runs a session of this many events. Counts the instructions of its process from start to exit, or of
@@ -281,10 +296,14 @@ impl Lane<'_> {
             }
         };
         let mut observer = SessionFinder { pid: 0, threads, arm: self.arm, stop: self.stop };
-        self.run(admin, test, (draws, events), &mut observer)?;
+        let ran = self.run(admin, test, (draws, events), &mut observer);
         if let Some(thread) = observer.threads {
-            return thread.counted?.ok_or_else(not_counted);
+            // A session is cancelled because of it.
+            let counted = thread.counted?;
+            ran?;
+            return counted.ok_or_else(not_counted);
         }
+        ran?;
         let since = Instant::now();
         loop {
             if let Some(instructions) = instrument::instructions_of(self.dir, observer.pid)? {
@@ -368,14 +387,19 @@ impl Observer for SessionFinder<'_> {
     fn progress(&mut self, _phase: &'static str, _elapsed_s: f64, _events: u64) {}
 
     fn cancelled(&mut self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        let is_uncounted = || self.threads.as_ref().is_some_and(|thread| thread.counted.is_err());
+        self.stop.load(Ordering::Relaxed) || is_uncounted()
     }
 
     fn end_statements(&mut self) {
         self.arm.instance.end_statements();
     }
 
-    fn force(&mut self) {}
+    fn force(&mut self) {
+        if let Some(handle) = self.arm.instance.handle() {
+            handle.kill();
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,11 +11,23 @@ use crate::arm::{ActiveArm, Ingredients, not_started, record};
 use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::work::{Task, after_load, load_tables, settle};
+use rqps_model::{SET_IN_BLOCKS, Setting};
 use rqps_plan::Plan;
 use rqps_plan::isolated::LOADS;
 use rqps_servers::ServerSpec;
 use rqps_store::{Observation, Outcome, Run, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Options of an arm's config that blocks set otherwise.
+fn set_in_blocks(Ingredients { config, system, .. }: &Ingredients) -> Vec<Setting> {
+    let in_blocks = system.config_of_blocks(config).options;
+    let set = config.options.iter().filter_map(|(name, value)| {
+        let (_, other) = in_blocks.iter().find(|(option, _)| option == name)?;
+        let text = format!("{name} = {other} ({value} in the config)");
+        (!other.eq_ignore_ascii_case(value)).then(|| Setting { name: SET_IN_BLOCKS.to_owned(), value: text })
+    });
+    set.collect()
+}
 
 /// Where an arm's data come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,6 +252,7 @@ impl Data {
         let more: Vec<String> = at_load.filter(|one| !facts.warnings.contains(one)).cloned().collect();
         facts.warnings.extend(more);
         active.instance.discard();
+        facts.facts.extend(set_in_blocks(&blocks.setup.ingredients[arm]));
         let planned = &blocks.setup.plan.arms[arm];
         let is_base = planned.name == blocks.setup.plan.base;
         let entry = record(planned, is_base, &blocks.setup.ingredients[arm], Some(&applied), Some(facts));

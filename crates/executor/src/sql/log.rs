@@ -23,13 +23,15 @@ pub(crate) fn last_lines(log: &str, matches: impl Fn(&str) -> bool) -> Option<St
 /// What begins the text of a warning, or of an error that a server starts in spite of: a plugin that is not there.
 const SIGNS: [&str; 3] = ["[Warning] ", "[ERROR] ", "WARNING:"];
 
+/// Beginning of MySQL's codes.
+const CODE: &str = "MY-";
+
 /// The texts of warnings in a log, and of errors, each once.
 pub(crate) fn warnings(log: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for line in log.lines() {
         let Some((_, rest)) = SIGNS.iter().find_map(|sign| line.split_once(sign)) else { continue };
-        // MySQL continues with a number and a part of the server in brackets.
-        let text = without_brackets(rest).trim().to_owned();
+        let text = of_message(rest);
         if !found.contains(&text) {
             found.push(text);
         }
@@ -37,11 +39,16 @@ pub(crate) fn warnings(log: &str) -> Vec<String> {
     found
 }
 
-fn without_brackets(text: &str) -> &str {
-    match text.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
-        Some((_, rest)) => without_brackets(rest),
-        None => text,
+/// A message with its code, if it has one: MySQL continues with that and a part of the server in brackets.
+fn of_message(mut text: &str) -> String {
+    let mut code = "";
+    while let Some((word, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        if word.starts_with(CODE) {
+            code = &text[..word.len() + "[] ".len()];
+        }
+        text = rest;
     }
+    format!("{code}{}", text.trim())
 }
 
 #[cfg(test)]
@@ -49,17 +56,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_have_neither_times_nor_numbers() {
+    fn warnings_have_codes_and_no_times() {
         let log = "2026-11-25T17:22:01.78Z 0 [Warning] [MY-011070] [Server] 'binlog_format' is deprecated.\n\
                    2026-11-25T17:22:02.78Z 0 [Warning] [MY-011070] [Server] 'binlog_format' is deprecated.\n\
                    2026-11-25 17:22:01 0 [Note] ready\n2026-11-25 17:22:01 0 [Warning] option 'x' [y] is old\n\
                    2026-11-25 17:22:01.1 UTC [9] WARNING:  archive_mode\n\
                    2026-11-25T17:22:04.7Z 0 [ERROR] [MY-010736] [Server] Couldn't load plugin named 'x.so'.\n";
         let expected = [
-            "'binlog_format' is deprecated.",
+            "[MY-011070] 'binlog_format' is deprecated.",
             "option 'x' [y] is old",
             "archive_mode",
-            "Couldn't load plugin named 'x.so'.",
+            "[MY-010736] Couldn't load plugin named 'x.so'.",
         ];
         assert_eq!(warnings(log), expected);
     }

@@ -184,6 +184,25 @@ fn a_death_voids_the_block_which_is_measured_again() {
     assert!(run.notes.iter().any(|note| note.text.contains("is void")), "{:?}", run.notes);
 }
 
+/// A ledger has no process, so that its sessions cannot be counted.
+#[test]
+fn a_run_whose_counting_fails_says_so_once_and_goes_on() {
+    world::replace(World::new(1));
+    let top = BLOCKS.replace("count_instructions = false", "count_instructions = true");
+    let scene = Scene::new(&top, "steps = [\"put-1\", \"sum-1\"]", 2);
+    let end = scene.execute();
+    assert!(matches!(end, End::Finished(Finish::Ended(_))), "{end:?}");
+    let run = scene.results();
+    let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+    assert_eq!(done, 6, "{:?}", run.notes);
+    let notes = run.notes.iter().filter(|note| note.text.contains("instructions are not counted")).count();
+    // Where the processor has counters, or valgrind is not installed, no program is asked.
+    let asks = rqps_probe::counts_instructions().is_err() && rqps_servers::instrument::available().is_some();
+    assert_eq!(notes, if asks { run.arms.len() } else { 0 }, "{:?}", run.notes);
+    assert!(run.counts.iter().all(|count| !count.valid()));
+    assert!(run.windows.iter().all(|window| window.valid()) && run.without_result().is_empty());
+}
+
 /// Blocks run without some options of the config, so only the instance that loads warns of them.
 #[test]
 fn what_an_instance_warns_of_while_it_loads_is_recorded() {

@@ -137,7 +137,7 @@ impl System for Ledgers {
     }
 
     fn session_is_a_process(&self) -> bool {
-        true
+        false
     }
 
     fn debt_name(&self) -> &'static str {

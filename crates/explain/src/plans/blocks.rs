@@ -186,5 +186,27 @@ pub(super) fn condition(text: &str) -> String {
         word if word == "octet_length" => "length".to_owned(),
         word => word,
     };
-    text.split_whitespace().map(column).collect::<Vec<_>>().join(" ")
+    without_constants(text.split_whitespace().map(column).collect()).join(" ")
+}
+
+/// A condition's words without parts that the optimizer found to be always true, as newer versions of MySQL print them:
+/// `true and k = ?`.
+fn without_constants(mut words: Vec<String>) -> Vec<String> {
+    let mut at = 0;
+    while at < words.len() {
+        let is =
+            |at: Option<usize>, one: &str| at.and_then(|at| words.get(at)).is_some_and(|word| word == one);
+        let (before, after) = (at.checked_sub(1), Some(at + 1));
+        let begins = at == 0 || ["and", "or", "not"].iter().any(|word| is(before, word));
+        if !is(Some(at), "true") || !begins {
+            at += 1;
+        } else if is(after, "and") && !is(before, "not") {
+            words.drain(at..at + 2);
+        } else if is(before, "and") && !is(after, "=") {
+            words.drain(at - 1..=at);
+        } else {
+            at += 1;
+        }
+    }
+    words
 }

@@ -96,3 +96,15 @@ fn fingerprints_ignore_literals_and_numbers_of_tables_only() {
         assert_eq!(described("order", "distinct"), "temporary table is new", "{version}");
     }
 }
+
+#[test]
+fn what_the_optimizer_found_to_be_true_is_no_part_of_a_condition() {
+    let same = |a: &str, b: &str| assert_eq!(super::blocks::condition(a), super::blocks::condition(b));
+    same("(true and (`t`.`k` = 5))", "(`t`.`k` = 7)");
+    same("((`t`.`k` = 5) and true)", "(`t`.`k` = 7)");
+    same("((k = 1) or (true and (c > 2)))", "((k = 1) or (c > 2))");
+    same("((a > 1) and true and (b > 2))", "((a > 1) and (b > 2))");
+    for (condition, kept) in [("(`t`.`b` = true) and (c > 2)", "b = true and c > ?"), ("true", "true")] {
+        assert_eq!(super::blocks::condition(condition), kept);
+    }
+}

@@ -12,6 +12,7 @@ use rqps_verdicts::MissedBy;
 use crate::error::{Error, Result};
 use crate::gate::{ArmAtGate, GateRules};
 use crate::verdict_lines::{Judged, Line};
+use crate::words;
 
 struct Case<'a> {
     test: &'a str,
@@ -139,7 +140,10 @@ fn case<'a>(
     let may_be_chance = verdict.class.is_change() && !verdict.significant;
     Some(Case {
         test: line.test,
-        message: line.part(verdict, judged),
+        message: match words::signed_change(verdict).filter(|_| verdict.class == Class::Same) {
+            Some(change) => format!("{change}: {}", line.part(verdict, judged)),
+            None => line.part(verdict, judged),
+        },
         fails: rules.fails_on(verdict),
         open: verdict.class == Class::Inconclusive || may_be_chance,
     })

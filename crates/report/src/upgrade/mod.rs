@@ -10,12 +10,14 @@
 //! | `p50 old`, `p95 new`, … | latency of an event on the old and the new version, microseconds, over all windows |
 //! | `p50 us`, … | both, on a terminal |
 
-use rqps_explain::renamed::{self, Replacement};
+mod config;
+mod warnings;
+
+use rqps_explain::renamed;
 use rqps_explain::{
     Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, follows_machine,
-    is_in_config, is_of_version, new_switches, plan_changes,
+    is_of_version, new_switches, plan_changes,
 };
-use rqps_model::{LeftOut, START_WARNING};
 use rqps_store::{Arm, Run, UPGRADE_FILE};
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
@@ -38,8 +40,6 @@ const LATENCIES: [([&str; 2], [&str; 2], &str); 3] = [
 ];
 /// The rank of the percentiles' columns: a narrow terminal has the 99th for longest.
 const LATENCY_RANKS: [u8; 3] = [2, 3, 1];
-/// The longest value of a refused option that is told.
-const IN_EFFECT_MAX: usize = 60;
 /// The rank of intervals.
 const INTERVALS: u8 = 4;
 
@@ -185,7 +185,9 @@ impl Upgrade<'_, '_> {
     /// What changes once the server starts.
     fn options(&self) -> Result<Vec<Part>> {
         let differences = differences(self.run, self.base, self.arm)?;
-        let config = [self.config(&differences)].into_iter().chain(self.warnings()).collect();
+        let (old, new) = (self.old_arm(), self.new_arm());
+        let warnings = warnings::blocks((old, &product(old)), (new, &product(new)));
+        let config = [self.config(&differences)].into_iter().chain(warnings).collect();
         let defaults = [self.defaults(&differences)].into_iter().chain(self.new_settings()).collect();
         Ok(vec![("Your config", config), ("Defaults that changed", defaults)])
     }
@@ -196,173 +198,13 @@ impl Upgrade<'_, '_> {
         ("Test by test", vec![Block::Table(self.tests(&lines, latencies, &base))])
     }
 
-    /// Whether the new version starts with the config.
-    fn start(&self) -> Option<String> {
-        let (old, new) = (self.old_arm(), self.new_arm());
-        let is_of_old = |left: &LeftOut| old.left_out.iter().any(|one| one.option == left.option);
-        let is_new = |left: &&&LeftOut| !left.option.starts_with('[') && !is_of_old(left);
-        let (known, unknown): (Vec<&LeftOut>, Vec<&LeftOut>) = new
-            .left_out
-            .iter()
-            .filter(|left| is_new(&left) && !left.without_effect)
-            .partition(|left| self.knows(&left.option));
-        let refused = known.iter().filter(|left| left.refused).count();
-        let mut reasons = Vec::new();
-        if !unknown.is_empty() {
-            reasons.push(format!("does not know {} of its options", unknown.len()));
-        }
-        if refused > 0 {
-            let values = if refused == 1 { "value of one option" } else { "values of several options" };
-            reasons.push(format!("refuses the {values}"));
-        }
-        (!reasons.is_empty()).then(|| {
-            let config = &new.config_name;
-            let reasons = reasons.join(" and ");
-            format!("{} does not start with config {config} as it is written: it {reasons}.", product(new))
-        })
-    }
-
-    /// What to write in place of an option that the new version does not know, or of a value that it refuses.
-    fn replacement(&self, left: &LeftOut) -> Option<Replacement> {
-        if left.refused {
-            return renamed::replaced_value(&left.option, &left.value, self.in_effect(left)?);
-        }
-        let other = |name: &str| {
-            self.new_arm().left_out.iter().find(|left| left.option == name).map(|left| left.value.clone())
-        };
-        renamed::replacement((&left.option, &left.value), other, |name| self.knows(name))
-    }
-
-    /// Whether the new version has a setting.
-    fn knows(&self, name: &str) -> bool {
-        self.new_arm().settings.iter().any(|setting| setting.name == name)
-    }
-
-    /// Options of the config that the new version leaves out or adjusts, unlike the old one, and those that the config
-    /// gives to the old version only.
-    fn config(&self, differences: &[Difference]) -> Block {
-        let (old, new) = (self.old_arm(), self.new_arm());
-        let columns = vec![
-            Column::words("option"),
-            Column::words("value"),
-            Column::keyed_words("on the new version", "reason"),
-            Column::keyed_words("use instead", "replacement"),
-        ];
-        let mut table = Table::new("config", "Options that the two versions do not take alike", columns, 0);
-        table.together = true;
-        // What both accept without effect belongs in neither version's config.
-        let is_new = |left: &&LeftOut| {
-            left.without_effect
-                || !old.left_out.iter().any(|one| (&one.option, &one.value) == (&left.option, &left.value))
-        };
-        let left_out: Vec<&LeftOut> = new.left_out.iter().filter(is_new).collect();
-        let mut is_measured = !left_out.is_empty();
-        for left in &left_out {
-            let replacement = self.replacement(left);
-            is_measured &= left.refused
-                || replacement
-                    .as_ref()
-                    .is_none_or(|one| one.line().is_none() || is_in_config(&new.config_text, &one.name));
-            let is_option = !left.option.starts_with('[');
-            table.row(vec![
-                Cell::words(&*left.option),
-                Cell::words(&*left.value),
-                Cell::words(self.reason(left, replacement.as_ref())),
-                match replacement {
-                    Some(one) => Cell::words(one.text()),
-                    None if left.refused => Cell::missing(),
-                    None if is_option && !self.knows(&left.option) => Cell::words("nothing; remove it"),
-                    None => Cell::missing(),
-                },
-            ]);
-        }
-        for one in differences.iter().filter(|one| one.kind == DifferenceKind::Setting) {
-            if let (Some(value), Some(now)) = (&one.base, &one.arm)
-                && !self.is_replacement(&one.name)
-                && !left_out.iter().any(|left| left.refused && left.option == one.name)
-            {
-                // Options of a group such as `[mysqld-9.7]` are for one version.
-                let is_set = |arm: &Arm| is_in_config(&arm.config_text, &one.name);
-                let (value, reason) = match (is_set(old), is_set(new)) {
-                    (true, false) => (value, format!("given to the old version only; {now} is in effect")),
-                    (false, true) => (now, format!("given to the new version only; the old one has {value}")),
-                    _ => (value, format!("{now} is in effect")),
-                };
-                table.row(vec![
-                    Cell::words(&*one.name),
-                    Cell::words(&**value),
-                    Cell::words(reason),
-                    Cell::missing(),
-                ]);
-            }
-        }
-        for (option, now) in renamed::former_names(old, new) {
-            let value = old.settings.iter().find(|one| one.name == option).map_or("", |one| &*one.value);
-            let reason = "accepted under its former name".to_owned();
-            table.row([option.to_owned(), value.to_owned(), reason, now.text()].map(Cell::words).to_vec());
-        }
-        if left_out.iter().any(|left| !left.without_effect) {
-            let with = match is_measured && left_out.iter().any(|left| !left.refused) {
-                true => ", and in place of unknown options with the lines of `use instead`",
-                false => "",
-            };
-            let has_prefix = ["mysql", "mariadb"].contains(&&*new.dbms);
-            let unless = if has_prefix { ", unless it is written with `loose_`," } else { "" };
-            table.footnotes.push(format!(
-                "{} does not start with an option that it does not know{unless} or with a value that it refuses; it was \
-                 measured without these{with}",
-                product(new)
-            ));
-        }
-        // Such as what rqps sets, or what is misspelled and written with `loose_`.
-        let by_both = new.left_out.iter().filter(|left| !is_new(left) && left.taken.is_none());
-        let by_both: Vec<String> = by_both.map(|left| format!("{} ({})", left.option, left.reason)).collect();
-        let without = (!by_both.is_empty())
-            .then(|| format!("Left out on both versions, and so not checked: {}", by_both.join(", ")));
-        table.footnotes.extend(without.clone());
-        let other = if by_both.is_empty() { "every" } else { "every other" };
-        let alike = format!("Both versions accept {other} option of {} alike.", new.config_name);
-        table.block().unwrap_or_else(|| {
-            Block::Text(std::iter::once(alike).chain(without).collect::<Vec<_>>().join(" "))
-        })
-    }
-
-    /// Why the new version does not take an option as written, and what it was measured with or has instead.
-    fn reason(&self, left: &LeftOut, replacement: Option<&Replacement>) -> String {
-        let reason = &left.reason;
-        match (left.refused, replacement) {
-            (false, Some(one)) if one.value.as_ref() == Some(&left.value) => {
-                format!("{reason}: renamed to {}", one.name)
-            }
-            (false, Some(one)) => format!("{reason}: replaced by {}", one.name),
-            // Of a long list of switches little differs.
-            (true, _) => match self.in_effect(left).filter(|value| value.len() <= IN_EFFECT_MAX) {
-                Some(value) => format!("{}; {value} is in effect", reason.trim_end_matches('.')),
-                None => reason.clone(),
-            },
-            (false, None) => reason.clone(),
-        }
-    }
-
-    /// The value of a refused option with which the new version was measured.
-    fn in_effect(&self, left: &LeftOut) -> Option<&str> {
-        let setting = self.new_arm().settings.iter().find(|setting| setting.name == left.option)?;
-        Some(&setting.value)
-    }
-
-    /// Whether an option's value is in the config under an old name.
-    fn is_replacement(&self, name: &str) -> bool {
-        let renamed = self.new_arm().left_out.iter().filter(|left| !left.refused);
-        renamed.filter_map(|left| self.replacement(left)).any(|one| one.name == name)
-    }
-
     /// Settings that the config leaves at their defaults, which differ.
     fn defaults(&self, differences: &[Difference]) -> Block {
         let columns = ["option", "old", "new"].map(Column::words).to_vec();
         let mut table = Table::new("defaults", "Defaults in effect", columns, 0);
         table.together = true;
         let new = self.new_arm();
-        let refused = new.left_out.iter().filter(|left| left.refused);
+        let refused = new.left_out.iter().filter(|left| left.refused && left.taken.is_none());
         let refused: Vec<&str> = refused.map(|left| left.option.as_str()).collect();
         let follows = |name: &str| refused.iter().any(|option| renamed::follows(name, option));
         let changed = differences.iter().filter(|one| {
@@ -402,27 +244,6 @@ impl Upgrade<'_, '_> {
             managed.join(", ")
         ));
         table.block().unwrap_or_else(|| Block::Text("None that the config leaves to the server.".to_owned()))
-    }
-
-    /// What the new version's server warns of at its start: first what the old one's does not.
-    fn warnings(&self) -> Vec<Block> {
-        let of = |arm: &'_ Arm| -> Vec<String> {
-            let warnings = arm.facts.iter().filter(|fact| fact.name == START_WARNING);
-            warnings.map(|fact| fact.value.clone()).collect()
-        };
-        let before = of(self.old_arm());
-        let (known, new): (Vec<String>, Vec<String>) =
-            of(self.new_arm()).into_iter().partition(|warning| before.contains(warning));
-        let (old_version, new_version) = (product(self.old_arm()), product(self.new_arm()));
-        let list = |text: String, items: Vec<String>| match items.is_empty() {
-            true => Vec::new(),
-            false => vec![Block::Text(text), Block::Items(items)],
-        };
-        [
-            list(format!("{new_version} warns at its start, and {old_version} does not:"), new),
-            list(format!("{new_version} warns at its start, as {old_version} does:"), known),
-        ]
-        .concat()
     }
 
     /// Settings that only the new version has.

@@ -106,10 +106,8 @@ impl ThreadCounter {
                     // Otherwise it would end with the server.
                     let _ = child.kill();
                     let _ = child.wait();
-                    return Err(failed(format!(
-                        "no answer to {command_words:?} within {} s",
-                        ANSWER_MAX.as_secs()
-                    )));
+                    let (command, waited_s) = (command_words.join(" "), ANSWER_MAX.as_secs());
+                    return Err(Error::NoAnswer { pid: self.pid, command, waited_s });
                 }
             }
         }

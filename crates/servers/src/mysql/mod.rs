@@ -3,9 +3,12 @@
 mod conf;
 mod init;
 mod options;
+mod plugins;
 mod settings;
 mod shipped;
 mod start;
+
+pub use plugins::is_of_a_plugin;
 
 use std::path::{Path, PathBuf};
 
@@ -127,7 +130,7 @@ impl System for Mysql {
     ) -> Result<Box<dyn Known + 'a>> {
         let layout = Layout::find(&build.root)?;
         let known = options::known(build, &layout, user)?;
-        Ok(Box::new(settings::OfBuild { layout, user, place, known }))
+        Ok(Box::new(settings::OfBuild { build, layout, user, place, known }))
     }
 
     /// Many options affect the files, and a newer build changes those of an older one.

@@ -143,6 +143,14 @@ pub(crate) fn with_file(
     Ok((KnownOptions::parse(&String::from_utf8_lossy(&output.stdout)), output))
 }
 
+/// The options of a build with one of its plugins; those without it, if it is none for servers.
+pub(crate) fn with_plugin(layout: &Layout, user: &ServerUser, file: &str) -> Result<KnownOptions> {
+    let dir = layout.plugin_dir.iter().map(|dir| format!("--plugin-dir={}", dir.display()));
+    let arguments: Vec<String> = dir.chain([format!("--plugin-load-add={file}")]).collect();
+    let output = list(layout, user, "--no-defaults", Path::new(NO_DATA_DIR), &arguments)?;
+    Ok(KnownOptions::parse(&String::from_utf8_lossy(&output.stdout)))
+}
+
 fn list(
     layout: &Layout,
     user: &ServerUser,

@@ -17,6 +17,7 @@ use rqps_model::LeftOut;
 
 use super::conf::{self, format_option};
 use super::options::{self, KnownOptions};
+use super::plugins;
 use super::start::SOCKET;
 use crate::applied::{self, Options};
 use crate::config::Config;
@@ -147,24 +148,33 @@ impl Settings<'_> {
     fn select_options(&self, config: &Config, known: &KnownOptions) -> Result<(Options, Vec<LeftOut>)> {
         let names = config.options.iter().map(|(option, _)| option.as_str());
         let without_effect = known.without_effect(self.layout, self.user, names)?;
-        let (kept, mut left_out) = applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
-            Ok(if without_effect.contains(option) {
-                Some("accepted without effect".to_owned())
-            } else if !known.has(option) && config.loose.iter().any(|loose| loose == option) {
-                Some(format!(
-                    "unknown to {} {}, which ignores it: loose_",
-                    self.build.dbms.title(),
-                    self.build.version
-                ))
-            } else if !known.has(option) {
-                Some(format!("unknown to {} {}", self.build.dbms.title(), self.build.version))
-            } else {
-                superseded_by(option, config, known).map(|other| format!("superseded by {other}"))
-            })
-        })?;
-        for left in &mut left_out {
-            left.without_effect = without_effect.contains(&left.option);
+        let (mut kept, mut left_out) =
+            applied::select_options(config, self.build, &OWN_OPTIONS, |option, value| {
+                if without_effect.contains(option) {
+                    let reason = "accepted without effect".to_owned();
+                    return Ok(Some(LeftOut { reason, without_effect: true, ..LeftOut::default() }));
+                }
+                if known.has(option) {
+                    let reason = |other| format!("superseded by {other}");
+                    let superseded = superseded_by(option, config, known).map(reason);
+                    return Ok(superseded.map(|reason| LeftOut { reason, ..LeftOut::default() }));
+                }
+                let left = unknown((self.build, self.layout, self.user), known, (option, value))?;
+                let is_loose = config.loose.iter().any(|loose| loose == option);
+                let reason = left.reason.clone() + if is_loose { "; ignored: loose_" } else { "" };
+                Ok(Some(LeftOut { reason, unknown: left.unknown && !is_loose, ..left }))
+            })?;
+        let (title, files) = (self.build.dbms.title(), plugins::files(self.layout)?);
+        let title = format!("{title} {}", self.build.version);
+        for (option, value) in &mut kept {
+            if let Some((left, here)) = plugins::missing(&title, &files, (option, value)) {
+                left_out.push(left);
+                *value = here;
+            }
         }
+        kept.retain(|(option, value)| {
+            !value.is_empty() || !left_out.iter().any(|left| left.option == *option)
+        });
         left_out.extend(config.other_sections.iter().filter_map(|section| {
             let reason = conf::why_not_read(section)?;
             Some(LeftOut { option: format!("[{section}]"), reason, ..LeftOut::default() })
@@ -226,8 +236,21 @@ impl Settings<'_> {
     }
 }
 
+/// Why a build does not take an option that it does not list.
+fn unknown(
+    (build, layout, user): (&Build, &Layout, &ServerUser),
+    known: &KnownOptions,
+    (option, value): (&str, &str),
+) -> Result<LeftOut> {
+    match plugins::is_of_a_plugin(option) {
+        true => plugins::without_plugin((build, layout, user), known, (option, value)),
+        false => Ok(applied::unknown_to(build)),
+    }
+}
+
 /// The options of a build, which is asked in the empty directory `place` of the user.
 pub(crate) struct OfBuild<'a> {
+    pub build: &'a Build,
     pub layout: Layout,
     pub user: &'a ServerUser,
     pub place: &'a Path,
@@ -243,6 +266,10 @@ impl Known for OfBuild<'_> {
         let accepted = self.known.without_effect(&self.layout, self.user, options.iter().copied())?;
         let unknown = options.iter().filter(|option| !self.known.has(option) && !accepted.contains(**option));
         Ok(unknown.map(|option| (*option).to_owned()).collect())
+    }
+
+    fn why_unknown(&self, option: (&str, &str)) -> Result<Option<LeftOut>> {
+        unknown((self.build, &self.layout, self.user), &self.known, option).map(Some)
     }
 
     fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {

@@ -93,9 +93,8 @@ impl Settings<'_> {
     /// is the stock file.
     fn select_options(&self, config: &Config) -> Result<(Options, Vec<LeftOut>)> {
         let known = KnownOptions { listed: self.listed_options()?, settings: self };
-        let version = &self.build.version;
-        applied::select_options(config, self.build, &OWN_OPTIONS, |option| {
-            Ok((!known.has(option)?).then(|| format!("unknown to PostgreSQL {version}")))
+        applied::select_options(config, self.build, &OWN_OPTIONS, |option, _| {
+            Ok((!known.has(option)?).then(|| applied::unknown_to(self.build)))
         })
     }
 

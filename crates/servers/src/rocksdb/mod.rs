@@ -9,7 +9,6 @@ use std::path::Path;
 
 use rqps_builds::rocksdb::{ENGINE_ARGUMENT, engine_program, library_of};
 use rqps_builds::{Build, ServerUser};
-use rqps_model::Dbms;
 use rustix::process::Signal;
 
 use crate::config::Config;
@@ -166,6 +165,3 @@ impl System for Rocksdb {
         Signals { clean: Signal::TERM, quick: Signal::KILL, death: Signal::KILL }
     }
 }
-
-/// The DBMS of this module, for messages.
-const DBMS: Dbms = Dbms::Rocksdb;

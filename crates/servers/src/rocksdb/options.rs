@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rqps_builds::Build;
 use rqps_builds::rocksdb::{describe, knows, library_of};
 
-use super::DBMS;
 use super::conf::{TABLE, parse_line};
-use crate::applied::select_options;
+use crate::applied::{select_options, unknown_to};
 use crate::config::Config;
 use crate::error::Result;
 use crate::option::Line;
@@ -82,9 +81,8 @@ pub(crate) fn format_option(name: &str, value: &str) -> String {
 
 fn split(build: &Build, config: &Config) -> Result<(Vec<(String, String)>, Applied)> {
     let known = known(build)?;
-    let (kept, left_out) = select_options(config, build, &[], |option| {
-        Ok((!known.has(option)?).then(|| format!("unknown to {DBMS} {}", build.version)))
-    })?;
+    let (kept, left_out) =
+        select_options(config, build, &[], |option, _| Ok((!known.has(option)?).then(|| unknown_to(build))))?;
     Ok((kept, Applied { left_out, added: Vec::new(), config_as_used: String::new() }))
 }
 

@@ -1,0 +1,222 @@
+//! The config of an upgrade as the new version accepts it, and what becomes of its options.
+
+use super::{NEW, OLD};
+use crate::build_progress::get_build;
+use crate::context::Context;
+use crate::{Usage, out};
+use anyhow::Context as _;
+use rqps_builds::Build;
+use rqps_driver::PrivateDir;
+use rqps_explain::renamed::{self, Replacement};
+use rqps_model::{Dbms, LeftOut};
+use rqps_plan::Plan;
+use rqps_servers::{
+    Config, UnknownOption, config_with, known_among, load_config, refused_lines, refused_options,
+    unknown_options,
+};
+use std::path::{Path, PathBuf};
+
+/// A config that exists until the run has its own copy.
+pub(super) struct Adapted {
+    pub path: PathBuf,
+    _dir: PrivateDir,
+}
+
+impl Adapted {
+    fn create(work: &Path, name: &str, text: String) -> anyhow::Result<Self> {
+        let cannot_write = |path: &Path| format!("cannot write {}", path.display());
+        let dir = PrivateDir::create(work, "upgrade")
+            .map_err(|(path, error)| anyhow::Error::new(error).context(cannot_write(&path)))?;
+        let path = dir.path().join(name).with_extension("conf");
+        std::fs::write(&path, text).with_context(|| cannot_write(&path))?;
+        Ok(Self { path, _dir: dir })
+    }
+}
+
+/// What the new version needs of a config.
+#[derive(Default)]
+pub(super) struct Adaptation {
+    /// The config as the new version accepts it; `None` if it accepts the config, or only lacks some of its options.
+    pub adapted: Option<Adapted>,
+    /// Unknown options of which the user was told.
+    pub told: Vec<String>,
+    /// What becomes of each option that it does not take as written.
+    pub options: Vec<String>,
+}
+
+/// The config as the new version accepts it: with the later names of options that it has renamed, and with other values
+/// for those that it refuses, or without. Says what it measures the new version with and without.
+pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> anyhow::Result<Adaptation> {
+    let build_of = |name: &str| plan.arms.iter().find(|arm| arm.name == name).map(|arm| &arm.build);
+    let (Some(old), Some(new)) = (build_of(OLD), build_of(NEW)) else {
+        return Ok(Default::default());
+    };
+    let (new, old) = (get_build(context, new)?, get_build(context, old)?);
+    context.dirs.create_work()?;
+    let upgrade = Upgrade {
+        config: load_config(new.dbms, &new.version, config)?,
+        of_old: load_config(old.dbms, &old.version, config)?,
+        old,
+        new,
+        work: &context.dirs.work,
+    };
+    let mut changes = Changes::default();
+    upgrade.unknown(&mut changes)?;
+    upgrade.refused(&mut changes)?;
+    let Changes { mut lines, refused, told, options } = changes;
+    lines.extend(refused_lines(upgrade.new.dbms, &refused));
+    if lines.is_empty() {
+        return Ok(Adaptation { adapted: None, told, options });
+    }
+    let text = config_text(upgrade.new.dbms, &upgrade.config.text, &lines);
+    let adapted = Adapted::create(upgrade.work, &upgrade.config.name, text)?;
+    Ok(Adaptation { adapted: Some(adapted), told, options })
+}
+
+struct Upgrade<'a> {
+    old: Build,
+    new: Build,
+    /// As the new version reads it.
+    config: Config,
+    /// As the old version reads it: without sections of another series.
+    of_old: Config,
+    work: &'a Path,
+}
+
+#[derive(Default)]
+struct Changes {
+    /// Lines to add to the config.
+    lines: Vec<String>,
+    /// Options to be left out of it, or to have another value.
+    refused: Vec<LeftOut>,
+    told: Vec<String>,
+    options: Vec<String>,
+}
+
+impl Upgrade<'_> {
+    fn value(&self, name: &str) -> Option<String> {
+        self.config.options.iter().find(|(option, _)| option == name).map(|(_, value)| value.clone())
+    }
+
+    /// A version need not know what is written with `loose_`.
+    fn unknown_to(&self, build: &Build) -> anyhow::Result<Vec<UnknownOption>> {
+        let mut unknown = unknown_options(build, &self.config, self.work)?;
+        unknown.retain(|one| !one.loose);
+        Ok(unknown)
+    }
+
+    fn unknown(&self, changes: &mut Changes) -> anyhow::Result<()> {
+        let unknown = self.unknown_to(&self.new)?;
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let later: Vec<String> = unknown.iter().flat_map(|one| renamed::later_names(&one.option)).collect();
+        let known = known_among(&self.new, &later, self.work)?;
+        let unknown_to_old = self.unknown_to(&self.old)?;
+        let is_known = |name: &str| known.iter().any(|one| one == name) && self.value(name).is_none();
+        let new = self.new.label();
+        for one in &unknown {
+            let option = &one.option;
+            let written = self.value(option).unwrap_or_default();
+            let replacement = renamed::replacement((option, &written), |name| self.value(name), is_known);
+            let instead = one.why.instead.clone().or(replacement.as_ref().map(Replacement::text));
+            let remedy = match &instead {
+                Some(instead) => format!("use {instead}"),
+                None => "remove it".to_owned(),
+            };
+            let becomes = format!("{option}: {}; {remedy}", one.why.reason);
+            let line = replacement.as_ref().and_then(Replacement::line);
+            let is_known_to_old = !unknown_to_old.iter().any(|old| old.option == *option);
+            if !is_known_to_old {
+                // In a section of the new series alone it would be taken for misspelled.
+                let is_of_new = !self.of_old.options.iter().any(|(name, _)| name == option);
+                let removed = renamed::removed(option);
+                if !is_of_new || removed.is_none() && replacement.is_none() {
+                    if instead.is_some() {
+                        out::message(&becomes);
+                    }
+                    changes.options.push(becomes);
+                    continue;
+                }
+                changes.refused.push(one.refused(&written, removed));
+            }
+            changes.options.push(becomes);
+            if let Some(line) = line {
+                out::message(&format!("{new} does not know {option}: measured with {line}"));
+                changes.lines.push(line);
+                changes.told.push(option.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// If both versions refuse a value.
+    fn refused(&self, changes: &mut Changes) -> anyhow::Result<()> {
+        let mut refused = refused_options(&self.new, &self.config, self.work)?;
+        if refused.is_empty() {
+            return Ok(());
+        }
+        let by_old = refused_options(&self.old, &self.config, self.work)?;
+        if let Some(one) = refused.iter().find(|new| by_old.iter().any(|old| old.option == new.option)) {
+            return Err(Usage(format!(
+                "both {} and {} refuse `{} = {}` of config {}: {}. It has nothing to do with the upgrade: correct or remove it \
+                 there, or use builds that take it",
+                self.old.label(),
+                self.new.label(),
+                one.option,
+                one.value,
+                self.config.name,
+                one.reason
+            ))
+            .into());
+        }
+        for one in &mut refused {
+            one.taken = renamed::replaced_value(&one.option, &one.value, "").and_then(|later| later.value);
+        }
+        let taken = |one: &LeftOut| Some((one.option.clone(), one.taken.clone()?));
+        let later: Vec<(String, String)> = refused.iter().filter_map(taken).collect();
+        if !later.is_empty() {
+            let later: Vec<(&str, &str)> = later.iter().map(|(name, value)| (&**name, &**value)).collect();
+            let still = refused_options(&self.new, &config_with(&self.config, &later), self.work)?;
+            let is_still = |one: &&mut LeftOut| still.iter().any(|still| still.option == one.option);
+            refused.iter_mut().filter(is_still).for_each(|one| one.taken = None);
+        }
+        let new = self.new.label();
+        for LeftOut { option, value, reason, taken, .. } in &refused {
+            changes.options.push(format!("{option} = {value}: {reason}"));
+            out::message(&match taken {
+                Some(taken) => format!("{new} is measured with {option} = {taken} for {value}: {reason}"),
+                None => format!("{new} is measured without {option} = {value}: {reason}"),
+            });
+        }
+        changes.refused.extend(refused);
+        Ok(())
+    }
+}
+
+/// A config with more lines for the server.
+fn config_text(dbms: Dbms, text: &str, lines: &[String]) -> String {
+    let section = if dbms == Dbms::Postgres { "" } else { "[mysqld]\n" };
+    format!("{text}\n{section}{}\n", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_config_of_a_killed_upgrade_goes_with_the_next_one() {
+        let work = tempfile::tempdir().unwrap();
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let left = work.path().join(format!("rqps-upgrade-{}-0", ended.id()));
+        let other = work.path().join("rqps-upgrade-notes");
+        [&left, &other].into_iter().for_each(|dir| std::fs::create_dir(dir).unwrap());
+        let adapted = Adapted::create(work.path(), "my", "[mysqld]\n".to_owned()).unwrap();
+        assert!(!left.exists() && other.exists() && adapted.path.exists());
+        let dir = adapted.path.parent().unwrap().to_owned();
+        drop(adapted);
+        assert!(!dir.exists());
+    }
+}

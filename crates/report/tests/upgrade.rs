@@ -1,0 +1,134 @@
+//! Reports of upgrades, on synthetic runs.
+#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
+
+use rqps_model::Setting;
+use rqps_report::{Format, Screen};
+use rqps_store::{Run, RunFolder};
+use rqps_verdicts::testing::{Spec, write_run};
+
+fn run(results: &std::path::Path, spec: &Spec) -> Run {
+    RunFolder::open(&write_run(results, spec).unwrap()).unwrap()
+}
+
+/// The page and the report of an upgrade have what its own report has.
+#[test]
+fn an_upgrade_is_on_every_page_of_its_run() {
+    let results = tempfile::tempdir().unwrap();
+    let folder = write_run(results.path(), &Spec::mixed()).unwrap();
+    let both = || {
+        let run = RunFolder::open(&folder).unwrap();
+        [rqps_report::html_report(&run).unwrap(), rqps_report::markdown_report(&run).unwrap()]
+    };
+    let parts = ["Your config", "Defaults that changed", "Query plans that changed", "p95 new"];
+    for text in both() {
+        assert!(parts.iter().all(|part| !text.contains(part)), "it is none");
+    }
+    std::fs::write(folder.join(rqps_store::UPGRADE_FILE), "").unwrap();
+    for text in both() {
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        assert!(text.contains("No query plans were read."), "{text}");
+    }
+    // Warnings of both versions are told, too, after the new ones; figures have intervals.
+    let mut run = RunFolder::open(&folder).unwrap();
+    let warning = |text: &str| Setting { name: rqps_model::START_WARNING.to_owned(), value: text.to_owned() };
+    run.arms[0].facts.push(warning("'symbolic-links' is deprecated"));
+    run.arms[2]
+        .facts
+        .extend(["'symbolic-links' is deprecated", "'binlog_format' is deprecated"].map(warning));
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    let [new, known] = ["'binlog_format'", "'symbolic-links'"].map(|name| text.find(name).unwrap());
+    assert!(new < known && text.contains("as PostgreSQL 17.7 does:"), "{text}");
+    assert!(text.contains("rQPS   from     to"), "{text}");
+    // An option without effect is neither unknown nor refused, and told also if both versions have it so.
+    let reason = "'innodb-page-cleaners' was removed".to_owned();
+    let removed = rqps_model::LeftOut {
+        option: "innodb_page_cleaners".to_owned(),
+        value: "2".to_owned(),
+        reason: reason.clone(),
+        without_effect: true,
+        ..rqps_model::LeftOut::default()
+    };
+    for arm in [0, 2] {
+        run.arms[arm].left_out.push(removed.clone());
+    }
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains(&reason) && text.contains("nothing; remove it"), "{text}");
+    assert!(!text.contains("does not start"), "{text}");
+    // An option that the new version has under another name and still takes, and a switch that only it has.
+    let setting = |name: &str, value: &str, default| rqps_model::ServerSetting {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        source: "configuration file".to_owned(),
+        default,
+    };
+    run.arms[0]
+        .settings
+        .extend([setting("ssl_ecdh_curve", "X25519", false), setting("some", "a=on,b=on", true)]);
+    run.arms[2]
+        .settings
+        .extend([setting("ssl_groups", "X25519", false), setting("some", "a=on,b=on,c=on", true)]);
+    run.arms[0].config_text.push_str("\nssl_ecdh_curve = X25519\n");
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("ssl_groups = X25519") && text.contains("some c=on"), "{text}");
+    // What follows from an option whose value is refused is no changed default.
+    for (arm, value) in [(0, "utf8mb3"), (2, "utf8mb4")] {
+        let settings =
+            ["character_set_server", "character_set_client"].map(|name| setting(name, value, true));
+        run.arms[arm].settings.extend(settings);
+        run.arms[arm].settings.extend(["back_log", "ssl_ca"].map(|name| setting(name, value, true)));
+    }
+    run.arms[2].left_out.push(rqps_model::LeftOut {
+        option: "character_set_server".to_owned(),
+        value: "utf8".to_owned(),
+        reason: "refused: unknown character set".to_owned(),
+        refused: true,
+        ..rqps_model::LeftOut::default()
+    });
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("refused: unknown character set; utf8mb4 is in effect"), "{text}");
+    assert!(text.contains("character_set_server = utf8mb3: which utf8 meant; or utf8mb4"), "{text}");
+    assert!(!text.contains("character_set_client") && !text.contains("ssl_ca"), "{text}");
+    assert!(text.contains("was measured without character_set_server of the config"), "{text}");
+    run.arms[2].left_out.pop();
+    run.arms[2].left_out.push(rqps_model::LeftOut {
+        option: "innodb_other".to_owned(),
+        reason: "unknown to PostgreSQL 17.7".to_owned(),
+        without_effect: false,
+        unknown: true,
+        ..removed
+    });
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("it does not know 1 of its options"), "{text}");
+    // Options need no block.
+    let results = tempfile::tempdir().unwrap();
+    let settings = vec![(0, "work_mem", "4MB"), (1, "work_mem", "4MB"), (2, "work_mem", "4MB")];
+    let run = self::run(results.path(), &Spec { blocks: 0, settings, ..Spec::mixed() });
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("Both versions accept every") && text.contains("has no complete block"), "{text}");
+}
+
+/// The old version's build has no plugins to ask, and no version minds what is written with `loose_`.
+#[test]
+fn an_upgrade_tells_an_option_that_only_plugins_know() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = self::run(results.path(), &Spec::mixed());
+    let left = |option: &str, unknown, instead: Option<&str>| rqps_model::LeftOut {
+        option: option.to_owned(),
+        value: "1".to_owned(),
+        reason: "unknown".to_owned(),
+        unknown,
+        instead: instead.map(str::to_owned),
+        ..rqps_model::LeftOut::default()
+    };
+    run.arms[0].left_out.extend([left("of_plugin", false, None), left("of_both", true, None)]);
+    run.arms[2].left_out.extend([
+        left("of_plugin", true, Some("of_other = 1")),
+        left("of_both", true, None),
+        left("written_loosely", false, None),
+    ]);
+    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("it does not know 1 of its options"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("of_plugin")).unwrap();
+    assert!(row.trim_end().ends_with("of_other = 1"), "{row}");
+    assert!(text.contains("not checked: of_both (unknown)"), "{text}");
+}

@@ -1,0 +1,167 @@
+//! What a build's plugins tell: options that it knows once one of them is loaded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use rqps_builds::mysql::Layout;
+use rqps_builds::{Build, ServerUser};
+use rqps_model::{LeftOut, later_words};
+
+use super::conf::format_option;
+use super::options::{self, KnownOptions};
+use crate::error::Result;
+
+/// Beginnings of options that MySQL and MariaDB know once a plugin is loaded; published builds have few.
+const OF_PLUGINS: [&str; 17] = [
+    "audit_log",
+    "authentication_",
+    "clone_",
+    "connection_control_",
+    "daemon_memcached_",
+    "group_replication_",
+    "keyring_",
+    "mroonga_",
+    "query_response_time_",
+    "rewriter_",
+    "rpl_semi_sync_",
+    "server_audit_",
+    "simple_password_check_",
+    "spider_",
+    "thread_pool_",
+    "validate_password",
+    "version_tokens_",
+];
+
+/// Options whose values name plugins: `name=file;file`.
+const LOADING: [&str; 3] = ["early_plugin_load", "plugin_load", "plugin_load_add"];
+
+/// In names of options of MySQL's components, `validate_password.policy`.
+const OF_COMPONENTS: char = '.';
+
+/// Beginning of the names of MySQL's components, which options do not load.
+const COMPONENT: &str = "component_";
+const EXTENSION: &str = ".so";
+
+/// Whether an option, by its name, is one of a plugin that may be missing.
+pub fn is_of_a_plugin(option: &str) -> bool {
+    OF_PLUGINS.iter().any(|beginning| option.starts_with(beginning))
+}
+
+/// Why a build does not take an option of a plugin without it, and what to write instead.
+pub(crate) fn without_plugin(
+    (build, layout, user): (&Build, &Layout, &ServerUser),
+    known: &KnownOptions,
+    (option, value): (&str, &str),
+) -> Result<LeftOut> {
+    let title = format!("{} {}", build.dbms.title(), build.version);
+    let left = |reason: String| LeftOut { reason, unknown: true, ..LeftOut::default() };
+    if option.contains(OF_COMPONENTS) {
+        let reason = format!("unknown to {title} without its component, which is not installed");
+        return Ok(LeftOut { unknown: false, ..left(reason) });
+    }
+    let plugins = of_build((build, layout, user), known)?;
+    if let Some(file) = plugins.get(option) {
+        let reason = format!("{title} knows it only with its plugin {file}");
+        return Ok(LeftOut { unknown: false, ..left(reason) });
+    }
+    if let Some((name, file)) = later_words(option).find_map(|name| plugins.get_key_value(&name)) {
+        let reason = format!("unknown to {title}, whose plugin {file} has {name}");
+        return Ok(LeftOut { instead: Some(format_option(name, value)), ..left(reason) });
+    }
+    let files: BTreeSet<&String> = plugins.values().collect();
+    Ok(match files.len() {
+        0 => LeftOut { unknown: false, ..left(format!("unknown to {title}, whose build has no plugins")) },
+        count => left(format!("unknown to {title} with each of its {count} plugins")),
+    })
+}
+
+/// The plugins that a value of an option names and that are not among a build's `files`, with what it has instead, and
+/// the value without them. `None` if it has all, or the build has no plugins at all.
+pub(crate) fn missing(
+    build: &str,
+    files: &BTreeSet<String>,
+    (option, value): (&str, &str),
+) -> Option<(LeftOut, String)> {
+    if !LOADING.contains(&option) || files.is_empty() {
+        return None;
+    }
+    let is_here = |entry: &str| {
+        let file = entry.rsplit('=').next().unwrap_or_default().trim();
+        files.contains(file) || files.contains(&format!("{file}{EXTENSION}"))
+    };
+    let entries = value.split(';').map(str::trim).filter(|entry| !entry.is_empty());
+    let (here, missing): (Vec<&str>, Vec<&str>) = entries.partition(|entry| is_here(entry));
+    if missing.is_empty() {
+        return None;
+    }
+    let later: Vec<String> =
+        missing.iter().filter_map(|entry| later_words(entry).find(|later| is_here(later))).collect();
+    let left = LeftOut {
+        option: option.to_owned(),
+        value: missing.join(";"),
+        reason: format!("{build} has no such plugin and starts without it"),
+        without_effect: true,
+        instead: (!later.is_empty()).then(|| format_option(option, &later.join(";"))),
+        ..LeftOut::default()
+    };
+    Some((left, here.join(";")))
+}
+
+/// The libraries of a build that may be plugins.
+pub(crate) fn files(layout: &Layout) -> Result<BTreeSet<String>> {
+    let Some(dir) = &layout.plugin_dir else { return Ok(BTreeSet::new()) };
+    let entries = fs::read_dir(dir).map_err(crate::error::Error::file("list", dir))?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    Ok(names.filter(|name| name.ends_with(EXTENSION) && !name.starts_with(COMPONENT)).collect())
+}
+
+/// Options that the build has with one of its plugins only, and the plugin's file.
+type OfPlugins = BTreeMap<String, String>;
+
+/// Asks the build's program once for each plugin; of a list it loads none after one that is for clients. Cached.
+fn of_build(
+    (build, layout, user): (&Build, &Layout, &ServerUser),
+    known: &KnownOptions,
+) -> Result<Arc<OfPlugins>> {
+    static CACHE: Mutex<BTreeMap<(PathBuf, String), Arc<OfPlugins>>> = Mutex::new(BTreeMap::new());
+    let key = (build.root.clone(), build.hash.clone());
+    let lock = || CACHE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(found) = lock().get(&key) {
+        return Ok(Arc::clone(found));
+    }
+    let mut found = OfPlugins::new();
+    for file in files(layout)? {
+        let with_plugin = options::with_plugin(layout, user, &file)?;
+        let own = with_plugin.names().filter(|name| !known.has(name));
+        found.extend(own.map(|name| (name.to_owned(), file.clone())));
+    }
+    let found = Arc::new(found);
+    lock().insert(key, Arc::clone(&found));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_that_is_missing_is_left_out_for_its_later_name() {
+        let files: BTreeSet<String> =
+            ["semisync_source.so", "mysql_clone.so"].map(str::to_owned).into_iter().collect();
+        let missing = |option, value| missing("MySQL 9.7.4", &files, (option, value));
+        let (left, here) = missing("plugin_load_add", "semisync_master.so;mysql_clone.so").unwrap();
+        assert_eq!((&*left.value, &*here), ("semisync_master.so", "mysql_clone.so"));
+        assert_eq!(left.instead.as_deref(), Some("plugin_load_add = semisync_source.so"));
+        assert!(left.without_effect && left.reason.contains("starts without it"), "{left:?}");
+        let (left, here) = missing("plugin_load", "rpl_semi_sync_master=semisync_master.so").unwrap();
+        assert_eq!(left.instead.as_deref(), Some("plugin_load = rpl_semi_sync_source=semisync_source.so"));
+        assert_eq!(here, "");
+        assert_eq!(missing("early_plugin_load", "keyring_file.so").unwrap().0.instead, None);
+        for (option, value) in [("plugin_load", "clone=mysql_clone.so"), ("plugin_load_add", "mysql_clone")] {
+            assert!(missing(option, value).is_none(), "{value}");
+        }
+        assert!(missing("init_file", "a.sql").is_none());
+    }
+}
