@@ -9,6 +9,7 @@ pub mod commands;
 pub mod cost;
 pub mod data;
 pub mod fuzz;
+pub mod programs;
 pub mod random;
 pub mod sets;
 pub mod table;

@@ -17,6 +17,7 @@
 //! [`column`] makes an array a column of [row](crate::row) keys, for a sort by several arrays.
 
 use crate::bytes::prefetch;
+use crate::keys::Rows;
 use crate::row::Column;
 use crate::{Keys, Options, Sorter};
 use alloc::vec::Vec;
@@ -73,28 +74,6 @@ pub struct ArrayOptions {
     pub nulls_first: bool,
 }
 
-/// The values of an array that are not null.
-struct Valid<'a, A> {
-    array: &'a A,
-    rows: Vec<u32>,
-}
-
-impl<A: Keys> Keys for Valid<'_, A> {
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    #[inline]
-    fn key(&self, row: usize) -> &[u8] {
-        self.array.key(self.rows[row] as usize)
-    }
-
-    #[inline]
-    fn prefetch(&self, row: usize) {
-        self.array.prefetch(self.rows[row] as usize);
-    }
-}
-
 /// Does the same with an array of any type whose values are [`Keys`]. `None` if it is of another.
 macro_rules! with_keys {
     ($any:expr, $array:ident => $body:expr) => {
@@ -118,9 +97,8 @@ pub fn argsort<A: Array + Keys>(sorter: &mut Sorter, array: &A, options: ArrayOp
         return sorter.argsort_with(array, options.sort);
     };
     let (valid, null): (Vec<u32>, Vec<u32>) = (0..len).partition(|row| nulls.is_valid(*row as usize));
-    let valid = Valid { array, rows: valid };
-    let sorted = sorter.argsort_with(&valid, options.sort);
-    let sorted = sorted.into_iter().map(|row| valid.rows[row as usize]);
+    let sorted = sorter.argsort_with(&Rows { keys: array, rows: &valid }, options.sort);
+    let sorted = sorted.into_iter().map(|row| valid[row as usize]);
     if options.nulls_first { null.into_iter().chain(sorted).collect() } else { sorted.chain(null).collect() }
 }
 

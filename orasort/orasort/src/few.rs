@@ -102,7 +102,7 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
     values: &[usize],
     order: Order,
     rows: &mut [u32],
-    sort: impl FnOnce(&Rows<'_, K>) -> Vec<u32>,
+    sort: impl FnOnce(&Rows<'_>) -> Vec<u32>,
 ) {
     let mut values: Vec<&[u8]> = values.iter().map(|row| keys.key(*row)).collect();
     if order == Order::Descending {
@@ -123,7 +123,7 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
             others.push(row as u32);
         }
     }
-    let others = Rows { keys, rows: &others };
+    let others = Rows { keys: &keys, rows: &others };
     let sorted = if others.rows.is_empty() { Vec::new() } else { sort(&others) };
     // Where each value's rows begin; what is left over goes between.
     let mut starts = alloc::vec![0u32; table.len() + 1];

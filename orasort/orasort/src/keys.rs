@@ -169,12 +169,14 @@ impl<T, F: Fn(&T) -> &[u8]> Keys for ByKey<'_, T, F> {
 }
 
 /// Some rows of a list as a list.
-pub(crate) struct Rows<'a, K: ?Sized> {
-    pub(crate) keys: &'a K,
+///
+/// Of any list, so that the sort of a part is compiled once, not once more for each kind of keys.
+pub(crate) struct Rows<'a> {
+    pub(crate) keys: &'a dyn Keys,
     pub(crate) rows: &'a [u32],
 }
 
-impl<K: Keys + ?Sized> Keys for Rows<'_, K> {
+impl Keys for Rows<'_> {
     fn len(&self) -> usize {
         self.rows.len()
     }
@@ -189,5 +191,26 @@ impl<K: Keys + ?Sized> Keys for Rows<'_, K> {
         if let Some(row) = self.rows.get(row) {
             self.keys.prefetch(*row as usize);
         }
+    }
+}
+
+/// Some neighbours among the keys of any list.
+pub(crate) struct Part<'a> {
+    pub(crate) keys: &'a dyn Keys,
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+}
+
+impl Keys for Part<'_> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn key(&self, row: usize) -> &[u8] {
+        self.keys.key(self.start + row)
+    }
+
+    fn prefetch(&self, row: usize) {
+        self.keys.prefetch(self.start + row);
     }
 }

@@ -25,10 +25,10 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
     in_order: usize,
     order: Order,
     rows: &mut [u32],
-    sort: impl FnOnce(&Rows<'_, K>) -> Vec<u32>,
+    sort: impl FnOnce(&Rows<'_>) -> Vec<u32>,
 ) -> bool {
     let Some((kept, dropped)) = take_out(keys, in_order, order, rows) else { return false };
-    let dropped = Rows { keys, rows: &dropped };
+    let dropped = Rows { keys: &keys, rows: &dropped };
     let sorted = if dropped.rows.is_empty() { Vec::new() } else { sort(&dropped) };
     let compare = |a: u32, b: u32| -> Ordering {
         order.turned(keys.key(a as usize).cmp(keys.key(b as usize))).then(a.cmp(&b))
@@ -138,7 +138,7 @@ mod tests {
                 rows.sort_by(|a, b| order.turned(keys(*a).cmp(&keys(*b))));
             };
             let mut rows = vec![0; keys.len()];
-            let sort = |others: &Rows<'_, [[u8; 4]]>| {
+            let sort = |others: &Rows<'_>| {
                 let mut places: Vec<u32> = (0..others.rows.len() as u32).collect();
                 stable(&|place| keys[others.rows[place as usize] as usize], &mut places);
                 places

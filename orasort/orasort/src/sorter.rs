@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::engine::Engine;
-use crate::keys::{ByKey, Keys};
+use crate::keys::{ByKey, Keys, Part, Rows};
 use crate::load::packs;
 use crate::merge::{is_worth_it, merge};
 use crate::runs::{Found, equal_runs_from_end, order_of};
@@ -207,8 +207,7 @@ impl Sorter {
             Found::Mixed { in_order } if is_worth_it(in_order, rows.len()) => {
                 let (first, rest) = rows.split_at_mut(in_order);
                 first.iter_mut().zip(0..).for_each(|(place, row)| *place = row);
-                let part = Part { keys, start: in_order, len: rest.len() };
-                self.argsort_found(&part, order_of(&part, options.order), options, rest);
+                self.argsort_part(&Part { keys: &keys, start: in_order, len: rest.len() }, options, rest);
                 rest.iter_mut().for_each(|row| *row += in_order as u32);
                 merge(&mut self.scratch, rows, in_order, |a, b| {
                     options.order.turned(keys.key(*a as usize).cmp(keys.key(*b as usize)))
@@ -216,6 +215,10 @@ impl Sorter {
             }
             found => self.argsort_found(keys, found, options, rows),
         }
+    }
+
+    fn argsort_part(&mut self, part: &Part<'_>, options: Options, rows: &mut [u32]) {
+        self.argsort_found(part, order_of(part, options.order), options, rows);
     }
 
     /// The rows of keys that were found to stand to the order as told.
@@ -283,14 +286,20 @@ impl Sorter {
         rows: &mut [u32],
     ) -> bool {
         nearly::argsort(keys, in_order, order, rows, |others| {
-            let mut sorted: Vec<u32> = (0..others.len() as u32).collect();
-            if is_tiny(sorted.len()) {
-                sorted.sort_by(|a, b| order.turned(others.key(*a as usize).cmp(others.key(*b as usize))));
-            } else {
-                self.argsort_mixed(others, Options { order, stable: true }, &mut sorted);
-            }
-            sorted
+            self.argsort_others(others, Options { order, stable: true })
         })
+    }
+
+    /// The rows of keys that are left over.
+    fn argsort_others(&mut self, others: &Rows<'_>, options: Options) -> Vec<u32> {
+        let mut sorted: Vec<u32> = (0..others.len() as u32).collect();
+        if is_tiny(sorted.len()) {
+            let compare = |a: &u32, b: &u32| others.key(*a as usize).cmp(others.key(*b as usize));
+            sorted.sort_by(|a, b| options.order.turned(compare(a, b)));
+        } else {
+            self.argsort_mixed(others, options, &mut sorted);
+        }
+        sorted
     }
 
     /// The rows of keys in the order that the options ask for, for any number of keys.
@@ -301,16 +310,18 @@ impl Sorter {
     }
 
     fn argsort_parts<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, part_len: usize) -> Vec<u64> {
-        let mut parts: Vec<(u64, Vec<u32>)> = (0..keys.len())
-            .step_by(part_len.max(1))
+        if keys.len() <= part_len {
+            return self.argsort_with(keys, options).into_iter().map(u64::from).collect();
+        }
+        let parts: Vec<(u64, Vec<u32>)> = (0..keys.len())
+            .step_by(part_len)
             .map(|start| {
-                let part = Part { keys, start, len: part_len.min(keys.len() - start) };
-                (start as u64, self.argsort_with(&part, options))
+                let part = Part { keys: &keys, start, len: part_len.min(keys.len() - start) };
+                let mut rows = alloc::vec![0; part.len];
+                self.argsort_part(&part, options, &mut rows);
+                (start as u64, rows)
             })
             .collect();
-        if let [(0, rows)] = &mut parts[..] {
-            return core::mem::take(rows).into_iter().map(u64::from).collect();
-        }
         let mut next = alloc::vec![0; parts.len()];
         let head = |next: &[usize], part: usize| -> Option<u64> {
             let (start, rows) = &parts[part];
@@ -336,11 +347,7 @@ impl Sorter {
         options: Options,
         rows: &mut [u32],
     ) {
-        few::argsort(keys, values, options.order, rows, |others| {
-            let mut sorted = alloc::vec![0; others.len()];
-            self.argsort_mixed(others, options, &mut sorted);
-            sorted
-        });
+        few::argsort(keys, values, options.order, rows, |others| self.argsort_others(others, options));
     }
 
     fn argsort_mixed<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
@@ -379,27 +386,6 @@ fn sort_rows<K: Keys + ?Sized>(keys: &K, order: Order, rows: &mut [u32]) {
     rows.iter_mut().zip(0..).for_each(|(place, row)| *place = row);
     let compare = |a: &u32, b: &u32| keys.key(*a as usize).cmp(keys.key(*b as usize));
     rows.sort_by(|a, b| order.turned(compare(a, b)));
-}
-
-/// Some neighbours among keys.
-struct Part<'a, K: ?Sized> {
-    keys: &'a K,
-    start: usize,
-    len: usize,
-}
-
-impl<K: Keys + ?Sized> Keys for Part<'_, K> {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn key(&self, row: usize) -> &[u8] {
-        self.keys.key(self.start + row)
-    }
-
-    fn prefetch(&self, row: usize) {
-        self.keys.prefetch(self.start + row);
-    }
 }
 
 /// The lengths of runs of equal keys that are longer than one, with where they are once the order is reversed.
