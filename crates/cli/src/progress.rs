@@ -136,8 +136,8 @@ impl Progress {
     }
 }
 
-/// Estimated seconds of the actions of a schedule that are done, and of those ahead. What was passed over is of arms that
-/// were given up; a resume starts with it.
+/// Estimated seconds of the actions of a schedule that are done, and of those ahead. What was passed over is of arms
+/// that were given up; a resume starts with it.
 pub fn behind_and_ahead(estimates: &[f64], done: &BTreeSet<u32>) -> (f64, f64) {
     let (mut behind, mut ahead) = (0.0, 0.0);
     for (seq, seconds) in (0..).zip(estimates) {

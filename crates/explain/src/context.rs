@@ -86,8 +86,8 @@ impl<'a> Context<'a> {
         self.judged.and_then(|judged| judged.verdict(self.test, self.arm, detector))
     }
 
-    /// Whether the verdict on this metric shows a change; it holds over all looks and all tests, which the interval of a
-    /// single figure does not. `None` without a verdict.
+    /// Whether the verdict on this metric shows a change; it holds over all looks and all tests, which the interval of
+    /// a single figure does not. `None` without a verdict.
     pub fn is_shown(&self, metric: Metric) -> Option<bool> {
         let verdict = self.verdict(metric.measure().detector)?;
         (verdict.metric == metric).then_some(verdict.significant)

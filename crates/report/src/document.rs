@@ -275,8 +275,8 @@ pub(crate) struct Column {
     pub name: String,
     /// Heading in CSV and JSON: the arm, `cpu_per_op`.
     pub key: String,
-    /// Meaning of a numbered column, explained above the table. Only text has numbers as headings, and only if names are
-    /// long: HTML has the key, Markdown what tells it from the others.
+    /// Meaning of a numbered column, explained above the table. Only text has numbers as headings, and only if names
+    /// are long: HTML has the key, Markdown what tells it from the others.
     pub stands_for: Option<String>,
     pub align: Align,
     /// Whether the heading of the row's group has it for readers; only CSV and JSON have the column.

@@ -119,7 +119,7 @@ impl Case<'_> {
         verdict.in_figures = in_figures.unwrap_or((verdict.low, verdict.high));
     }
 
-    /// The interval of the first `blocks` that misses the ratio with probability `error` over all looks, if any is known.
+    /// The interval of the first `blocks` that misses the ratio with probability `error` over all looks, if known.
     fn interval(&self, blocks: usize, error: f64) -> Option<(f64, f64)> {
         let scale = self.pairs.scale(self.pairs.len());
         let contrasts = self.pairs.contrasts(scale, blocks).filter(|some| !some.is_empty())?;

@@ -42,9 +42,9 @@ pub struct Arrival {
     pub tests: Vec<String>,
 }
 
-/// Merges the steps of all tests that are between the same two versions: those of a test are one change, and tests with
-/// the same signature one arrival. What shows only between versions further apart stays apart from what neighbours show.
-/// Ordered by first possible arrival, neighbours before longer spans, then by descending number of tests.
+/// Merges the steps of all tests that are between the same two versions: those of a test are one change, and tests
+/// with the same signature one arrival. What shows only between versions further apart stays apart from what neighbours
+/// show. Ordered by first possible arrival, neighbours before longer spans, then by descending number of tests.
 pub fn arrivals(tests: &[TestSteps]) -> Vec<Arrival> {
     let mut arrivals: Vec<Arrival> = Vec::new();
     for test in tests {

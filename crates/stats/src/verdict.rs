@@ -2,8 +2,8 @@
 
 use rqps_model::{Detector, Metric};
 
-/// The confidence of the intervals in figures, one for all verdicts: those of [`Verdict::confidence`] depend on what was
-/// decided, so that their lengths do not compare.
+/// The confidence of the intervals in figures, one for all verdicts: those of [`Verdict::confidence`] depend on what
+/// was decided, so that their lengths do not compare.
 pub const FIGURES_CONFIDENCE: f64 = 0.95;
 
 #[derive(Debug, Clone, PartialEq)]

@@ -3,8 +3,8 @@
 use rqps_stats::series::{Arrival, Step, TestSteps, arrivals};
 use rqps_stats::{Direction, Metric};
 
-/// Two tests with the same change between the same versions are one arrival; a different signature or pair of versions is
-/// another one, so that no pair has what only versions further apart show.
+/// Two tests with the same change between the same versions are one arrival; a different signature or pair of versions
+/// is another one, so that no pair has what only versions further apart show.
 #[test]
 fn one_cause_is_one_arrival() {
     let step = |arrivals: &[usize], ratio: f64| Step {

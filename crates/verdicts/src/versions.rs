@@ -49,7 +49,7 @@ pub fn arrival_sizes<'s>(
 }
 
 impl VersionRow {
-    /// The two versions that differ: `9.8 to 10.2`. One that lies between them does not show the change, or has no results.
+    /// The two versions that differ: `9.8 to 10.2`. One between them does not show the change, or has no results.
     pub fn span(&self, run: &Run, arrival: &Arrival) -> String {
         let version = |place: usize| run.arms[self.arms[place]].build_version.as_str();
         match (arrival.versions.first(), arrival.versions.last()) {

@@ -81,7 +81,7 @@ fn render_table(table: &Table, screen: Screen) -> String {
     lines.join("\n")
 }
 
-/// With the names of arms as headings instead of numbers, without what all have in common, where they are short and fit.
+/// With the names of arms as headings instead of numbers, without what all have in common, where they fit.
 fn named(original: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
     let is_numbered = |column: &&Column| column.stands_for.is_some();
     let arms: Vec<&str> = original.columns.iter().filter(is_numbered).map(|column| &*column.key).collect();

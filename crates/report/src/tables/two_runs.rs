@@ -1,5 +1,5 @@
-//! Two runs of the same arms side by side: what either says of a test, and how far they are apart. Their blocks are never
-//! paired.
+//! Two runs of the same arms side by side: what either says of a test, and how far they are apart. Their blocks are
+//! never paired.
 //!
 //! | column | means |
 //! | --- | --- |
