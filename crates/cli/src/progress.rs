@@ -42,15 +42,9 @@ struct Overall {
 }
 
 impl Overall {
-    /// The estimate this many seconds later, if all went as estimated. Once those left are over, nobody knows.
-    fn after(self, elapsed_s: f64) -> Self {
-        match self.seconds_left {
-            Some(left) if elapsed_s < left => {
-                let share = self.share + (1.0 - self.share) * elapsed_s / left;
-                Self { share, seconds_left: Some(left - elapsed_s) }
-            }
-            _ => Self { seconds_left: None, ..self },
-        }
+    /// The time left this many seconds later, if all went as estimated. Once it is over, nobody knows.
+    fn left_after(self, elapsed_s: f64) -> Option<f64> {
+        self.seconds_left.map(|left| left - elapsed_s).filter(|left| *left > 0.0)
     }
 }
 
@@ -116,21 +110,20 @@ impl Progress {
 
     fn draw(&self, detail: &str) {
         if let Some((overall, since)) = self.overall {
-            let now = overall.after(since.elapsed().as_secs_f64());
-            self.bar.set_position((1000.0 * now.share.clamp(0.0, 1.0)) as u64);
-            let left = now
-                .seconds_left
+            // As `rqps status` tells it.
+            self.bar.set_position((1000.0 * overall.share.clamp(0.0, 1.0)) as u64);
+            let left = overall
+                .left_after(since.elapsed().as_secs_f64())
                 .map(|seconds| format!("  {} left", duration_text(seconds)))
                 .unwrap_or_default();
             self.show(&format!("{}  {detail}{left}", self.title));
             return;
         }
-        let total: f64 = self.estimates.iter().sum();
-        let left = self.remaining_s();
-        if total > 0.0 {
-            self.bar.set_position((1000.0 * (1.0 - left / total)).clamp(0.0, 1000.0) as u64);
+        let (behind, ahead) = behind_and_ahead(&self.estimates, &self.done);
+        if behind + ahead > 0.0 {
+            self.bar.set_position((1000.0 * behind / (behind + ahead)) as u64);
         }
-        let left = left_text(left, self.current_s());
+        let left = left_text(self.remaining_s(), self.current_s());
         self.show(&format!("{}  {detail}{left}", self.title));
     }
 
@@ -141,6 +134,20 @@ impl Progress {
         }
         self.bar.set_message(tame(message).into_owned());
     }
+}
+
+/// Estimated seconds of the actions of a schedule that are done, and of those ahead. What was passed over is of arms
+/// that were given up; a resume starts with it.
+pub fn behind_and_ahead(estimates: &[f64], done: &BTreeSet<u32>) -> (f64, f64) {
+    let (mut behind, mut ahead) = (0.0, 0.0);
+    for (seq, seconds) in (0..).zip(estimates) {
+        if done.contains(&seq) {
+            behind += seconds;
+        } else if done.last().is_none_or(|last| seq > *last) {
+            ahead += seconds;
+        }
+    }
+    (behind, ahead)
 }
 
 /// `  5 min left`; empty once the current action takes longer than estimated: nobody knows how long it still takes.
@@ -222,9 +229,7 @@ mod tests {
     #[test]
     fn an_estimate_counts_down_until_it_is_over() {
         let told = Overall { share: 0.4, seconds_left: Some(60.0) };
-        let half = told.after(30.0);
-        assert!((half.share - 0.7).abs() < 1e-9 && half.seconds_left == Some(30.0));
-        assert_eq!(told.after(61.0).seconds_left, None);
+        assert_eq!((told.left_after(30.0), told.left_after(61.0)), (Some(30.0), None));
     }
 
     #[test]

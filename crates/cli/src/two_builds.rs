@@ -6,6 +6,9 @@ use rqps_model::{BuildSource, BuildSpec, DEFAULT_FLAVOUR, did_you_mean};
 use rqps_plan::{Arm, Plan, Protocol};
 use std::path::Path;
 
+/// Most steps of a plan that an error names.
+const NAMED_MAX: usize = 12;
+
 /// Two builds and what the command line changes in a plan. The plan's `control` decides if the first is measured twice.
 pub struct TwoBuilds<'a> {
     /// The name of the new plan.
@@ -69,8 +72,14 @@ impl TwoBuilds<'_> {
             set_budget(&mut plan, budget)?;
         }
         if let Some(unknown) = self.tests.iter().find(|name| plan.step(name).is_none()) {
-            let remedy = did_you_mean(unknown, plan.workload.steps.iter().map(String::as_str))
-                .unwrap_or_else(|| format!("`rqps plan show {}` lists them.", self.plan));
+            let steps = &plan.workload.steps;
+            let remedy =
+                did_you_mean(unknown, steps.iter().map(String::as_str)).unwrap_or_else(|| {
+                    match steps.len() {
+                        0..=NAMED_MAX => format!("It has {}.", steps.join(", ")),
+                        _ => format!("`rqps plan show {}` lists them.", self.plan),
+                    }
+                });
             let argument = self.tests_argument;
             return Err(Usage(format!("{argument}: no test `{unknown}` in this plan. {remedy}")).into());
         }

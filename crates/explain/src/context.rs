@@ -1,6 +1,6 @@
 //! The input of every search for a cause: the run, the two arms of one test, and their figures.
 
-use rqps_stats::{Class, Detector, Metric, Verdict};
+use rqps_stats::{Detector, Metric, Verdict};
 use rqps_store::{Arm, Profile, Recorded, Run, Window};
 use rqps_verdicts::RunVerdicts;
 
@@ -86,11 +86,11 @@ impl<'a> Context<'a> {
         self.judged.and_then(|judged| judged.verdict(self.test, self.arm, detector))
     }
 
-    /// What the verdict on this metric says; its interval holds over all looks and all tests, which that of a single
-    /// figure does not. `None` without a verdict.
-    pub fn class_of(&self, metric: Metric) -> Option<Class> {
+    /// Whether the verdict on this metric shows a change; it holds over all looks and all tests, which the interval of
+    /// a single figure does not. `None` without a verdict.
+    pub fn is_shown(&self, metric: Metric) -> Option<bool> {
         let verdict = self.verdict(metric.measure().detector)?;
-        (verdict.metric == metric).then_some(verdict.class)
+        (verdict.metric == metric).then_some(verdict.significant)
     }
 
     /// Whether settings and query plans of the two DBMSs are comparable. MariaDB is a fork of MySQL.

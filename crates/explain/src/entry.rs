@@ -1,7 +1,7 @@
 //! One measured figure as findings report it: its name, unit and sentence, and which of its changes count.
 //! The searches of counters, inherited debt and the host are tables of these.
 
-use rqps_stats::{Class, Metric};
+use rqps_stats::Metric;
 
 use crate::context::Context;
 use crate::figures::{Cell, ELAPSED};
@@ -153,22 +153,21 @@ impl Entry {
         if is_rare || !self.is_frequent(cx, &found) || !self.is_apart(cx, &found) {
             return None;
         }
-        let open = match self.judged.and_then(|metric| cx.class_of(metric)) {
-            Some(Class::Same) => return None,
-            Some(Class::Inconclusive) => "; the verdict on it is inconclusive",
-            _ => "",
-        };
+        // What has a verdict explains something only if that shows a change.
+        if self.judged.and_then(|metric| cx.is_shown(metric)) == Some(false) {
+            return None;
+        }
         let (arm, base) = cx.names();
         let reported = self.reported(cx, &found);
         let figure =
             if self.per == Per::Windows { words::number(reported.arm) } else { words::count(reported.arm) };
         let phrase = self.phrase.replace("{}", &figure);
-        let than = format!("{}{open}", words::than(&reported, base));
+        let than = words::than(&reported, base);
         let sentence = match self.per {
             Per::Operation => format!("{arm} {phrase} per {}, {than}", cx.operation()),
             Per::Second => format!("{arm} {phrase} per second, {than}"),
             Per::Itself => format!("{arm} {phrase}, {than}"),
-            Per::Windows => format!("{phrase} on {arm}, {} on {base}{open}", words::number(reported.base)),
+            Per::Windows => format!("{phrase} on {arm}, {} on {base}", words::number(reported.base)),
         };
         let evidence = vec![self.evidence(cx, &found)];
         let finding = cx.finding(self.word(found.rose()), self.cause, sentence, &found, evidence);

@@ -203,6 +203,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The share of the change in time per operation that it accounts for, -1 to 1, if known.
+    pub fn share(&self) -> Option<f64> {
+        self.share.map(|share| share.clamp(-1.0, 1.0))
+    }
+
     /// Base's and the arm's value of its first evidence; `None` if that is text.
     pub(crate) fn figure(&self) -> Option<(f64, f64)> {
         let first = self.evidence.first()?;

@@ -32,14 +32,19 @@ pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects)
     }
     findings.extend(left);
     let wait = wait_of_settings(&findings, suspects);
-    // What accounts for next to nothing does not lead where most is not explained.
-    let is_unexplained = |finding: &Finding| finding.word == Word::NotExplained && finding.weight >= MOST;
+    // What accounts for next to nothing, or for nobody knows how much, does not lead where most is not explained, nor
+    // before the instructions that the change consists of.
+    let is_unexplained = |finding: &Finding| match finding.word {
+        Word::NotExplained => finding.weight >= LEFT_OVER,
+        _ => finding.cause == Cause::Instructions && cx.is_other_work() && finding.weight > 0.0,
+    };
     let has_unexplained = !suspects.are_only_difference() && findings.iter().any(is_unexplained);
-    let is_little = |finding: &Finding| {
-        has_unexplained && finding.share.is_some_and(|share| (0.0..UNSIZED).contains(&share))
+    let is_little = |finding: &Finding| match finding.share {
+        Some(share) => (0.0..UNSIZED).contains(&share),
+        None => is_figure(finding) && finding.weight >= 0.0,
     };
     let rank = |finding: &Finding| match finding.word {
-        _ if is_little(finding) => 3,
+        _ if has_unexplained && !is_unexplained(finding) && is_little(finding) => 3,
         // Whoever waits queues for a CPU afterwards, and leaves it to others meanwhile.
         Word::TheHost if finding.weight > 0.0 && finding.weight <= wait / LEADING_WAIT => 2,
         _ => rank(cx, finding, suspects),
@@ -69,6 +74,20 @@ fn rank(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
         Word::NotExplained if against == 0 && (cx.of_one_kind() || finding.cause == Cause::Unknown) => 2,
         _ => 1 + 3 * against,
     }
+}
+
+/// Whether it is a figure that merely differs: no fact such as another plan, and no state of the machine or the data.
+fn is_figure(finding: &Finding) -> bool {
+    let is_of_work = matches!(
+        finding.word,
+        Word::MoreWork
+            | Word::LessWork
+            | Word::SlowerWork
+            | Word::FasterWork
+            | Word::MoreWaiting
+            | Word::LessWaiting
+    );
+    is_of_work && finding.cause != Cause::TailEntries
 }
 
 /// Whether waiting of a kind that was measured makes up most of the change: it leads then, whatever may be unseen.

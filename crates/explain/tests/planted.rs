@@ -409,16 +409,16 @@ fn values_without_effect_are_not_named() {
 }
 
 #[test]
-fn a_figure_whose_verdict_is_open_is_said_to_be_so() {
+fn a_figure_whose_verdict_is_open_explains_nothing() {
     // Of 22 % more WAL, 4 % of noise leave three blocks in doubt, but not twelve.
     let spec = |blocks| Spec {
         blocks,
         ..slower(WRITES, vec![figure(WRITES, Observed::Noisy("server_wal_bytes"), 540.0, 660.0)])
     };
-    for (blocks, is_open) in [(3, true), (12, false)] {
+    for (blocks, is_shown) in [(3, false), (12, true)] {
         let found = explained(&spec(blocks), WRITES);
-        let wal = found.findings.iter().find(|finding| finding.cause == Cause::Wal).expect("WAL");
-        assert_eq!(wal.sentence.contains("the verdict on it is inconclusive"), is_open, "{}", wal.sentence);
+        let names_wal = found.findings.iter().any(|finding| finding.cause == Cause::Wal);
+        assert_eq!(names_wal, is_shown, "{blocks}: {:?}", found.findings);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
 use crate::show::{Options, sections};
-use crate::tables::state_dependent;
+use crate::tables::{state_dependent, two_runs, verdicts};
 use crate::verdict_lines::Judged;
 
 /// Options of [`compare`].
@@ -47,8 +47,30 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
     let mut document = Document::default();
     let names: Vec<String> = runs.iter().map(|run| run.folder.name()).collect();
     document.push(Block::Heading(1, format!("Runs {}", names.join(", "))));
-    sections(&mut document, &comparison, &options.show)?;
+    if !side_by_side(&mut document, &comparison, &options.show)? {
+        sections(&mut document, &comparison, &options.show)?;
+    }
     render(&document, options.show.format, options.show.screen)
+}
+
+/// Adds the verdicts of two runs in one table, and their rates, unless sections are named; whether it did.
+fn side_by_side(document: &mut Document, comparison: &Comparison<'_>, show: &Options) -> Result<bool> {
+    let judged = Judged::all(comparison)?;
+    let ([one, other], []) = (judged.as_slice(), show.sections.as_slice()) else { return Ok(false) };
+    let tables = two_runs::blocks(comparison, one, other);
+    if tables.is_empty() {
+        return Ok(false);
+    }
+    let brief = |judged: &Judged<'_>| -> Vec<String> {
+        judged.measured().map(|arm| verdicts::brief(comparison, judged, arm)).collect()
+    };
+    document.push_warnings(&comparison.warnings());
+    document.push(Block::Items([brief(one), brief(other)].concat()));
+    document.extend(tables);
+    document.push(Block::Text("`--section verdicts` shows the verdicts of each run in full.".to_owned()));
+    document.extend(Section::all_blocks(&[Section::Absolute, Section::Remarks], comparison)?);
+    document.warn(&comparison.warnings());
+    Ok(true)
 }
 
 /// # Errors

@@ -224,7 +224,10 @@ impl Table {
 
     /// Lines above the table in text formats: the preamble, and what numbered columns stand for.
     pub fn above(&self) -> Vec<String> {
-        let line = |column: &Column| Some(format!("{} : {}", column.name, column.stands_for.as_ref()?));
+        let line = |column: &Column| {
+            let meaning = column.stands_for.as_ref().filter(|meaning| **meaning != column.name)?;
+            Some(format!("{} : {meaning}", column.name))
+        };
         self.preamble.iter().cloned().chain(self.columns.iter().filter_map(line)).collect()
     }
 
@@ -272,8 +275,8 @@ pub(crate) struct Column {
     pub name: String,
     /// Heading in CSV and JSON: the arm, `cpu_per_op`.
     pub key: String,
-    /// Meaning of a numbered column, explained above the table. Only text has numbers as headings: HTML has the key,
-    /// Markdown what tells it from the others.
+    /// Meaning of a numbered column, explained above the table. Only text has numbers as headings, and only if names
+    /// are long: HTML has the key, Markdown what tells it from the others.
     pub stands_for: Option<String>,
     pub align: Align,
     /// Whether the heading of the row's group has it for readers; only CSV and JSON have the column.

@@ -22,7 +22,8 @@ use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
 use crate::explain_summary::{
-    NO_BLOCK_YET, Summary, answers, changed_plans, is_without_blocks_yet, notes, unchanged, without_change,
+    NO_BLOCK_YET, Summary, answers, changed_plans, is_without_blocks_yet, notes, sentence, unchanged,
+    without_change,
 };
 use crate::format::{Format, Screen};
 use crate::invalid;
@@ -374,11 +375,6 @@ fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Bl
     comparison.warned_on(&run.arms[one.arm], &run.arms[one.base], blocks)
 }
 
-/// `more work: pg18 writes 412 bytes of WAL per query, 31 % more than pg17 (315)`.
-pub(crate) fn sentence(finding: &Finding) -> String {
-    format!("{}: {}", finding.word, finding.sentence)
-}
-
 fn evidence(run: &Run, one: &Explanation) -> Table {
     let (base, arm) = (&run.arms[one.base].name, &run.arms[one.arm].name);
     let columns = vec![
@@ -387,10 +383,11 @@ fn evidence(run: &Run, one: &Explanation) -> Table {
         Column::number("ratio", "ratio"),
         Column::number("noise", "noise"),
         Column::words("unit"),
-        Column::words("cause"),
+        Column::words("cause").optional(1),
         Column::words("figure"),
     ];
     let mut table = Table::new("explanation", "Supporting figures", columns, 3).about("test", &one.test);
+    table.together = true;
     for finding in &one.findings {
         for figure in &finding.evidence {
             if let Some(cells) = evidence_cells(figure, finding.cause.key()) {

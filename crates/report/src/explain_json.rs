@@ -70,6 +70,7 @@ fn finding(finding: &Finding) -> Value {
         "cause": finding.cause.key(),
         "sentence": finding.sentence,
         "weight": finding.weight,
+        "share": finding.share(),
         "certainty": certainty,
         "blocks": blocks,
         "evidence": finding.evidence.iter().map(evidence).collect::<Vec<_>>(),

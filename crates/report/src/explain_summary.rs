@@ -1,6 +1,6 @@
 //! What an explanation begins with: how many tests changed, and how often each cause is the first.
 
-use rqps_explain::{Explanation, Word};
+use rqps_explain::{Cause, Explanation, Finding, Word};
 use rqps_model::counted;
 use rqps_store::Run;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::comparison::Comparison;
 use crate::document::Block;
-use crate::explain::{pair, sentence};
+use crate::explain::pair;
 use crate::tables::{answer, undecided, verdicts};
 use crate::verdict_lines::Judged;
 
@@ -72,6 +72,13 @@ impl Summary {
     /// on 3 arms. Main cause: …`. None for one change.
     pub fn text(&self) -> Option<String> {
         let name = |first: &First| match first {
+            // Instructions are what changed, and no counter tells why.
+            Some((Word::MoreWork, Some(cause))) if *cause == Cause::Instructions.key() => {
+                "more instructions of unknown cause".to_owned()
+            }
+            Some((Word::LessWork, Some(cause))) if *cause == Cause::Instructions.key() => {
+                "fewer instructions of unknown cause".to_owned()
+            }
             Some((word, Some(cause))) => format!("{word} ({})", cause.replace('-', " ")),
             Some((word, None)) => word.to_string(),
             None => "no cause found".to_owned(),
@@ -162,3 +169,16 @@ pub(crate) fn notes(found: &[Explanation]) -> Vec<Block> {
     let items: Vec<String> = notes.into_iter().map(item).collect();
     (!items.is_empty()).then_some(Block::Items(items)).into_iter().collect()
 }
+
+/// `more work (62 % of the change): pg18 writes 412 bytes of WAL per query, 31 % more than pg17 (315)`.
+pub(crate) fn sentence(finding: &Finding) -> String {
+    let share = match finding.share() {
+        Some(share) if share >= SHARE_MIN => format!(" ({:.0} % of the change)", 100.0 * share),
+        Some(share) if share <= -SHARE_MIN => " (against the change)".to_owned(),
+        _ => String::new(),
+    };
+    format!("{}{share}: {}", finding.word, finding.sentence)
+}
+
+/// A smaller share of a change is none.
+const SHARE_MIN: f64 = 0.005;

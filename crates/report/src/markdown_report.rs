@@ -12,7 +12,7 @@ use crate::number;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
-use crate::tables::host;
+use crate::tables::{host, verdicts};
 use crate::upgrade;
 use crate::verdict_lines::Judged;
 use crate::words;
@@ -71,6 +71,7 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
         ("Verdicts", blocks(&[Section::Verdicts, Section::Arrivals])?)
     };
     part(title, starts.chain(answer_first(first, &comparison.warnings())).collect());
+    let has_relative = judged.iter().any(|judged| verdicts::shows_all_arms(&comparison, judged));
     for judged in judged {
         upgrade::parts(&comparison, &judged)?.into_iter().for_each(|(heading, blocks)| part(heading, blocks));
     }
@@ -91,7 +92,9 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
         ),
         Layout::Independent => {
             use Section::{Absolute, Chain, Relative, Syncs, Transactions};
-            part("Rates", blocks(&[Syncs, Transactions, Relative, Absolute, Chain])?)
+            let mut sections = vec![Syncs, Transactions, Relative, Absolute, Chain];
+            sections.retain(|section| *section != Relative || !has_relative);
+            part("Rates", blocks(&sections)?)
         }
     }
     if layout == Layout::Consecutive {

@@ -282,6 +282,15 @@ impl<'a> Judged<'a> {
         }
     }
 
+    /// Several of them.
+    pub fn samples(&self) -> &'static str {
+        match self.sample() {
+            "repeat" => "repeats",
+            "pass" => "passes",
+            _ => "blocks",
+        }
+    }
+
     /// The arm's label in tables.
     pub fn label(&self, comparison: &Comparison<'_>, arm: usize) -> String {
         let arm = &self.run.arms[arm];
@@ -493,7 +502,7 @@ impl Line<'_> {
                 }
             }
             (_, Detector::Rate | Detector::Stalls) => {
-                format!("{}{chance}, {}", words::change(verdict), counted(blocks, "block"))
+                format!("{}{chance}, {}", words::change(verdict), counted(blocks, judged.sample()))
             }
             _ => format!("{operation} {}{chance}", words::change(verdict)),
         }

@@ -9,7 +9,7 @@ use crate::prior::Spread;
 use crate::rules::{Rules, stall_seconds_min};
 use crate::shape;
 use crate::signs;
-use crate::verdict::{Class, Tag, Verdict};
+use crate::verdict::{Class, FIGURES_CONFIDENCE, Tag, Verdict};
 use rqps_model::sample::mean;
 use rqps_model::{Detector, Events, Metric};
 
@@ -105,25 +105,30 @@ impl Case<'_> {
         }
     }
 
-    /// Sets the interval that misses the ratio with probability `error` over all looks.
-    pub(crate) fn set_interval(&self, verdict: &mut Verdict, error: f64) {
+    /// Sets the interval that misses the ratio with probability `error` over all looks, and that of figures.
+    pub(crate) fn set_intervals(&self, verdict: &mut Verdict, error: f64) {
         if verdict.tags.contains(&Tag::Exact) {
+            verdict.in_figures = (verdict.low, verdict.high);
             return;
         }
         verdict.confidence = 1.0 - error;
+        if let Some(interval) = self.interval(verdict.blocks, error) {
+            (verdict.low, verdict.high) = interval;
+        }
+        let in_figures = self.interval(verdict.blocks, 1.0 - FIGURES_CONFIDENCE);
+        verdict.in_figures = in_figures.unwrap_or((verdict.low, verdict.high));
+    }
+
+    /// The interval of the first `blocks` that misses the ratio with probability `error` over all looks, if known.
+    fn interval(&self, blocks: usize, error: f64) -> Option<(f64, f64)> {
         let scale = self.pairs.scale(self.pairs.len());
-        let Some(contrasts) = self.pairs.contrasts(scale, verdict.blocks).filter(|some| !some.is_empty())
-        else {
-            return;
-        };
+        let contrasts = self.pairs.contrasts(scale, blocks).filter(|some| !some.is_empty())?;
         let (place, spread) = self.last_look();
         let estimate = Estimate::of(&contrasts, spread);
         let half_width = estimate.half_width(error * self.rules.looks[place].spend / 2.0);
         // Blocks that are all equal do not prove that there is no noise.
-        if half_width.is_finite() && estimate.variance != 0.0 {
-            verdict.low = scale.ratio(estimate.mean - half_width);
-            verdict.high = scale.ratio(estimate.mean + half_width);
-        }
+        let is_known = half_width.is_finite() && estimate.variance != 0.0;
+        is_known.then(|| (scale.ratio(estimate.mean - half_width), scale.ratio(estimate.mean + half_width)))
     }
 
     fn question<'a>(&'a self, mei: f64, votes: Option<&'a [Votes]>) -> Question<'a> {
@@ -165,6 +170,7 @@ impl Case<'_> {
             low: f64::NAN,
             high: f64::NAN,
             confidence: f64::NAN,
+            in_figures: (f64::NAN, f64::NAN),
             huber_ratio: f64::NAN,
             blocks: at_look.unwrap_or(self.pairs.len()),
             blocks_measured: self.pairs.len(),

@@ -187,7 +187,7 @@ fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
             (false, true) => rules.alpha,
             (false, false) => 2.0 * rules.tost_alpha,
         };
-        case.set_interval(verdict, error);
+        case.set_intervals(verdict, error);
         verdict.tags.sort();
     }
 }

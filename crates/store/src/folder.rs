@@ -103,10 +103,9 @@ impl RunFolder {
         self.path.join("logs")
     }
 
-    /// The progress published by the rqps that is writing this run; `None` if it has published none or no rqps is
-    /// running.
-    pub fn progress_of_writer(&self) -> Option<RunProgress> {
-        lock::progress_of_holder(&self.path)
+    /// The progress last published by a writer, which may have ended; `None` without any.
+    pub fn last_progress(&self) -> Option<RunProgress> {
+        lock::last_progress(&self.path)
     }
 
     /// The state of a run whose database says `written`: one that was killed still says that it is running.

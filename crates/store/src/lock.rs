@@ -27,6 +27,8 @@ pub struct RunProgress {
 pub(crate) struct Lock {
     path: PathBuf,
     file: File,
+    /// The share that was last published, by an earlier process too, if it did not end the run.
+    share: f64,
 }
 
 impl Lock {
@@ -43,8 +45,11 @@ impl Lock {
         for attempt in 1..=TRIES {
             match file.try_lock() {
                 Ok(()) => {
-                    write_line(&mut file, "").map_err(Error::io("write", &path))?;
-                    return Ok(Self { path, file });
+                    let share = last_progress(folder).map_or(0.0, |earlier| earlier.share);
+                    let share = if share < 1.0 { share } else { 0.0 };
+                    let rest = if share > 0.0 { format!(" {share:.4}") } else { String::new() };
+                    write_line(&mut file, &rest).map_err(Error::io("write", &path))?;
+                    return Ok(Self { path, file, share });
                 }
                 Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path)(source)),
                 Err(TryLockError::WouldBlock) if attempt < TRIES => std::thread::sleep(PAUSE),
@@ -54,11 +59,14 @@ impl Lock {
         Err(Error::InUse { path: folder.to_owned(), pid: read_pid(&path) })
     }
 
-    /// Publishes the holder's progress in the file.
-    pub(crate) fn record_progress(&mut self, progress: RunProgress) -> Result<()> {
+    /// Publishes the holder's progress in the file. What was done stays done, however the estimate of the rest changes:
+    /// returns the share that is published.
+    pub(crate) fn record_progress(&mut self, progress: RunProgress) -> Result<f64> {
+        self.share = self.share.max(progress.share);
         let end = progress.ends_at_ms.map(|at| format!(" {at}")).unwrap_or_default();
-        let line = format!(" {:.4}{end}", progress.share);
-        write_line(&mut self.file, &line).map_err(Error::io("write", &self.path))
+        let line = format!(" {:.4}{end}", self.share);
+        write_line(&mut self.file, &line).map_err(Error::io("write", &self.path))?;
+        Ok(self.share)
     }
 }
 
@@ -72,9 +80,8 @@ pub(crate) fn holder(folder: &Path) -> Option<String> {
     }
 }
 
-/// The progress last published by the folder's writer; `None` without a writer or progress.
-pub(crate) fn progress_of_holder(folder: &Path) -> Option<RunProgress> {
-    holder(folder)?;
+/// The progress last published by a writer of the folder, which may have ended; `None` without any.
+pub(crate) fn last_progress(folder: &Path) -> Option<RunProgress> {
     let line = std::fs::read_to_string(folder.join(FILE)).ok()?;
     let mut words = line.split(' ').skip(1);
     let share = words.next()?.parse().ok()?;

@@ -68,11 +68,11 @@ impl RunWriter {
         Run::load(self.folder.clone(), &self.connection).map_err(Error::sql(&self.folder.db_path()))
     }
 
-    /// Publishes the run's estimated progress for readers.
+    /// Publishes the run's estimated progress for readers; returns the share that they see, which never falls.
     ///
     /// # Errors
     /// If the lock file cannot be written.
-    pub fn record_progress(&mut self, progress: RunProgress) -> Result<()> {
+    pub fn record_progress(&mut self, progress: RunProgress) -> Result<f64> {
         self.lock.record_progress(progress)
     }
 

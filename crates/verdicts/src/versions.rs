@@ -1,6 +1,6 @@
-//! Changes across versions of one DBMS: the version in which each arrived, and the tests that show it.
+//! Changes across versions of one DBMS: the two versions between which each arrived, and the tests that show it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rqps_stats::series::{Arrival, Step, TestSteps, arrivals};
 use rqps_stats::{Direction, Judgement, Metric, MetricData, TestData, Verdict};
@@ -17,12 +17,10 @@ const VERSIONS_MIN: usize = 3;
 pub struct VersionRow {
     /// Indices in [`Run::arms`].
     pub arms: Vec<usize>,
-    /// Changes of several tests that arrived in the same version with the same counters.
+    /// Changes of several tests between the same two versions, with the same counters.
     pub arrivals: Vec<Arrival>,
     /// All changes, by test.
     pub steps: Vec<TestSteps>,
-    /// Places in `arms`, by test, whose versions have too few results to tell whether a change arrived there.
-    pub gaps: BTreeMap<String, BTreeSet<usize>>,
 }
 
 /// The steps of an arrival with the smallest and the largest ratio over its tests, by metric.
@@ -34,9 +32,8 @@ pub fn arrival_sizes<'s>(
     for test in steps.iter().filter(|test| arrival.tests.contains(&test.test)) {
         for (metric, steps) in &test.metrics {
             let is_signed = |direction: Direction| arrival.signature.contains(&(*metric, direction));
-            let in_arrival = steps.iter().filter(|step| {
-                is_signed(step.direction()) && step.arrivals.iter().any(|at| arrival.versions.contains(at))
-            });
+            let in_arrival =
+                steps.iter().filter(|step| is_signed(step.direction()) && step.arrivals == arrival.versions);
             for step in in_arrival {
                 let (low, high) = sizes.entry(*metric).or_insert((step, step));
                 if step.ratio < low.ratio {
@@ -52,23 +49,14 @@ pub fn arrival_sizes<'s>(
 }
 
 impl VersionRow {
-    /// The version, of those before and in which a change may have arrived, that says where: `10.1`, `10.1 or 10.2`, or
-    /// `between 9.8 and 10.2` if a version that may have brought it has no results in these tests.
-    pub fn arrived(&self, run: &Run, arrival: &Arrival) -> String {
+    /// The two versions that differ: `9.8 to 10.2`. One between them does not show the change, or has no results.
+    pub fn span(&self, run: &Run, arrival: &Arrival) -> String {
         let version = |place: usize| run.arms[self.arms[place]].build_version.as_str();
-        let is_gap = |place: &usize| {
-            arrival.tests.iter().all(|test| self.gaps.get(test).is_some_and(|gaps| gaps.contains(place)))
-        };
         match (arrival.versions.first(), arrival.versions.last()) {
-            (Some(first), Some(last)) if *first > 0 && arrival.versions.iter().any(is_gap) => {
-                let is_known = |place: &usize| !is_gap(place);
-                let before = (0..*first).rev().find(is_known).unwrap_or(0);
-                format!("between {} and {}", version(before), version(*last))
+            (Some(first), Some(last)) => {
+                format!("{} to {}", version(first.saturating_sub(1)), version(*last))
             }
-            _ => {
-                let each: Vec<&str> = arrival.versions.iter().map(|place| version(*place)).collect();
-                each.join(" or ")
-            }
+            _ => String::new(),
         }
     }
 }
@@ -76,7 +64,7 @@ impl VersionRow {
 /// The rows of a run: arms with equal DBMS, config and environment, and at least three versions.
 ///
 /// Changes are significant verdicts by the run's rules, on each version relative to the one before it. A verdict
-/// relative to base that none of these accounts for is a change that any version from there to here may have brought.
+/// relative to base that none of these accounts for is a change of its own, between versions further apart.
 /// Of two arms that are not `comparable` in a test there is no verdict.
 ///
 /// # Errors
@@ -128,20 +116,17 @@ fn row(
     }
     relative.insert(base, verdicts.judgement.clone());
     let along = Along { arms: &arms, base, relative: &relative, comparable };
-    let (mut tests, mut gaps) = (Vec::new(), BTreeMap::new());
+    let mut tests = Vec::new();
     for test in &verdicts.experiment.tests {
         let places: Vec<(Metric, Vec<usize>)> =
             test.metrics.iter().map(|data| (data.metric, places(data, &arms, blocks_min))).collect();
-        let known: BTreeSet<usize> = places.iter().flat_map(|(_, places)| places.clone()).collect();
-        let is_gap = |place: &usize| !known.contains(place);
-        gaps.insert(test.name.clone(), (0..arms.len()).filter(is_gap).collect());
         let steps = places.iter().map(|(metric, places)| (*metric, along.steps(test, *metric, places)));
         let metrics: Vec<(Metric, Vec<Step>)> = steps.filter(|(_, steps)| !steps.is_empty()).collect();
         if !metrics.is_empty() {
             tests.push(TestSteps { test: test.name.clone(), metrics });
         }
     }
-    Ok(VersionRow { arrivals: arrivals(&tests), steps: tests, gaps, arms })
+    Ok(VersionRow { arrivals: arrivals(&tests), steps: tests, arms })
 }
 
 /// The places of versions with results in as many blocks as a verdict takes, ascending.

@@ -168,8 +168,15 @@ fn outputs<'a>(gate: &'a Gate, args: &'a GateArgs) -> [(Option<&'a str>, &'a str
     std::array::from_fn(|at| (places[at].as_deref(), texts[at].as_str()))
 }
 
-/// Rejects two outputs on standard output, before anything is measured.
+/// Rejects two outputs on standard output, and files whose folder does not exist, before anything is measured.
 fn check_outputs(args: &GateArgs) -> anyhow::Result<()> {
+    let places = [("--markdown", &args.markdown), ("--junit", &args.junit), ("--json", &args.json)];
+    for (option, place) in places.iter().filter_map(|(option, place)| Some((option, place.as_deref()?))) {
+        let folder = Path::new(place).parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(Usage(format!("{option} {place}: there is no folder {}", folder.display())).into());
+        }
+    }
     if stdouts(args) > 1 {
         return Err(
             Usage("only one output can go to standard output: name files for the others".into()).into()

@@ -5,6 +5,7 @@ use crate::args::StatusArgs;
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::listing::{Cell, Column, Listing, Tint};
+use crate::progress::behind_and_ahead;
 use crate::{Usage, human, out};
 use rqps_plan::estimate::{duration_text, estimate};
 use rqps_plan::{Plan, PlanContext, Protocol, schedule};
@@ -97,7 +98,7 @@ impl Estimate {
                 Self { share: Self::in_schedule(run, &plan).share, ..Self::default() }
             }
             (Protocol::Isolated, true) => Self::in_blocks(run),
-            (Protocol::Isolated, false) => Self::default(),
+            (Protocol::Isolated, false) => Self { share: Self::in_blocks(run).share, ..Self::default() },
         }
     }
 
@@ -105,17 +106,9 @@ impl Estimate {
         let schedule = schedule(plan);
         let estimates = estimate(&schedule, plan);
         let done: BTreeSet<u32> = run.scheduled().map(|action| action.seq).collect();
-        // What was passed over is of arms that were given up; a resume starts with it.
         let last = run.scheduled().next_back().map(|action| action.seq);
         let is_ahead = |seq: u32| !done.contains(&seq) && last.is_none_or(|last| seq > last);
-        let (mut behind, mut ahead) = (0.0, 0.0);
-        for (action, seconds) in schedule.actions.iter().zip(&estimates) {
-            if done.contains(&action.seq) {
-                behind += seconds;
-            } else if is_ahead(action.seq) {
-                ahead += seconds;
-            }
-        }
+        let (behind, ahead) = behind_and_ahead(&estimates, &done);
         // Arms that take turns have the same time.
         let spent_s = covered(run.scheduled().map(|one| (one.started_at_ms, one.finished_at_ms)).collect());
         let pace = (spent_s + PACE_SECONDS) / (behind + PACE_SECONDS);
@@ -130,7 +123,7 @@ impl Estimate {
 
     /// Only the measuring process knows how many blocks there will be.
     fn in_blocks(run: &Run) -> Self {
-        let progress = run.folder.progress_of_writer();
+        let progress = run.folder.last_progress();
         let doing = run.blocks.iter().rfind(|block| block.status == BlockStatus::Running).map(|block| {
             let last = run
                 .scheduled()

@@ -133,9 +133,10 @@ impl Blocks<'_> {
         seconds_left: Option<f64>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        control.progress.overall(share, seconds_left);
         let ends_at_ms = seconds_left.map(|left| now_ms() + (left * 1e3) as i64);
-        Ok(self.writer.record_progress(RunProgress { share, ends_at_ms })?)
+        let share = self.writer.record_progress(RunProgress { share, ends_at_ms })?;
+        control.progress.overall(share, seconds_left);
+        Ok(())
     }
 
     /// Starts every arm once before any is loaded.

@@ -9,7 +9,7 @@ use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::gate::decided::Decided;
 use crate::gate::{ArmAtGate, GateRules, Outcome, build};
-use crate::tables::{arrivals, disturbed, trust, unpaired, verdicts};
+use crate::tables::{arrivals, disturbed, trust, undecided, unpaired, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
 fn word(outcome: Outcome) -> &'static str {
@@ -130,12 +130,13 @@ pub(super) fn document(
     for (at, ArmAtGate { arm, lines, .. }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
         document.extend(verdicts::opening(judged, *arm, lines, (&label, &base), at == 0));
+        document.extend(undecided::open(judged, lines).map(Block::Text));
         document.extend(unpaired::table(&judged.unpaired(*arm), &label, &base).block());
         if lines.is_empty() {
             continue;
         }
         let table = verdicts::table(judged, *arm, lines, &label, &base);
-        let tables = std::iter::once(table).chain(verdicts::resources(lines, &label, &base));
+        let tables = std::iter::once(table).chain(verdicts::resources(judged, lines, &label, &base));
         document.push(Block::Fold(format!("All verdicts on {label}"), tables.map(Block::Table).collect()));
     }
     document.extend(judged.versions()?.iter().map(|row| arrivals::block(judged, row)));

@@ -11,7 +11,7 @@ use super::{Page, WIDTH_NARROW, drawn_twice, ratios, summary};
 use crate::comparison::{ComparedArm, TestStep};
 use crate::families::toolchain;
 use crate::number;
-use crate::tables::conditions;
+use crate::tables::{conditions, disturbed};
 use crate::words;
 
 /// Width on half a page, and of a file.
@@ -77,6 +77,7 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
         groups: groups.map(group).collect(),
         lower_is_better: detector == Detector::Cost,
         is_judged: page.judged.is_some(),
+        alert: disturbed::in_short(&page.comparison, &page.steps),
         captions: captions(page),
         width,
     }
@@ -177,8 +178,10 @@ fn replicates(page: &Page<'_>) -> String {
             let fewer =
                 judged.verdicts.on_candidates().any(|one| one.metric == Metric::Rate && one.blocks < done);
             let at_most = if fewer { "at most " } else { "" };
-            let whiskers =
-                format!("Whiskers: confidence intervals over {at_most}{blocks}, {}.", page.levels());
+            let whiskers = format!(
+                "Whiskers: {} confidence intervals over {at_most}{blocks}.",
+                ratios::level_of_figures()
+            );
             match done {
                 0 | 1 => format!(
                     "{blocks} of the {least} that a verdict takes: no verdicts yet, and no intervals."

@@ -26,11 +26,10 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
     let readings = [Reading::new(run)];
     let page = Page::new(run, &readings)?;
     let mut files = Vec::new();
-    // The page tells the levels beside its charts.
-    let levels = page.levels();
-    let whiskers = |axis: &str| match levels.is_empty() {
-        true => axis.to_owned(),
-        false => format!("{axis}; whiskers: {levels}"),
+    // The page tells the level beside its charts.
+    let whiskers = |axis: &str| match page.judged.is_some() {
+        true => format!("{axis}; whiskers: {}", ratios::level_of_figures()),
+        false => axis.to_owned(),
     };
     let mut file = |name: String, svg: String| files.push(ChartFile { name: file_name(&name), svg });
     for chart in all_tests::alone(&page) {

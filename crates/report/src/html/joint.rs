@@ -6,7 +6,7 @@ use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow};
 use rqps_stats::{Class, Detector, Joint, Verdict};
 
 use super::marks::subject;
-use super::ratios::{point_of, wide_and_narrow};
+use super::ratios::{level_of_figures, point_of, wide_and_narrow};
 use super::shell::Frame;
 use crate::document::{Block, Cell, Column, Table, Tint};
 use crate::render::html as blocks;
@@ -70,7 +70,6 @@ pub fn joint_levels<'a, I: Iterator<Item = &'a Joint>>(joints: impl Fn() -> I) -
 /// The page as one file that loads nothing.
 pub fn joint_page(page: &JointPage<'_>) -> String {
     let charts: Vec<RatioChart> = charts(page);
-    let own = || page.rows.iter().flat_map(|row| row.joint.hosts.iter().map(|(_, verdict)| verdict));
     let main = html! {
         section #summary {
             h1 { (page.title) }
@@ -89,8 +88,8 @@ pub fn joint_page(page: &JointPage<'_>) -> String {
             section #ratios {
                 h2 { "Ratios" }
                 p.legend {
-                    "Logarithmic. Whiskers are confidence intervals: over hosts, and over the blocks of one host ("
-                    (confidences_of(own)) ")."
+                    "Logarithmic. Whiskers are confidence intervals of " (level_of_figures())
+                    ": over hosts, and over the blocks of one host."
                 }
                 div.charts { @for chart in charts { (wide_and_narrow(chart)) } }
             }

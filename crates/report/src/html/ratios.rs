@@ -3,13 +3,14 @@
 
 use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow, Theme};
-use rqps_stats::{Detector, Verdict};
+use rqps_stats::{Detector, FIGURES_CONFIDENCE, Verdict};
 
 use super::marks::{Mark, decimals_max, subject};
 use super::{Page, WIDTH_NARROW, drawn_twice};
 use crate::comparison::TestStep;
 use crate::document::DECIMALS_ALONE;
 use crate::verdict_lines::Judged;
+use crate::words;
 
 /// Width of a chart on half a page.
 const WIDTH: f64 = 580.0;
@@ -24,7 +25,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
                 p.legend {
                     "Logarithmic; at 1.0 the variant equals " strong { (page.comparison.base.arm.name) } ". "
                     @if page.judged.is_some() {
-                        "Whiskers are confidence intervals: " (page.levels()) "."
+                        "Whiskers are confidence intervals of " (level_of_figures()) "."
                         @if page.has_control() {
                             " The band covers the largest deviation in the group when base is measured against itself (A/A)."
                         }
@@ -106,11 +107,16 @@ pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Dete
     }
 }
 
+/// The confidence level of all whiskers.
+pub(in crate::html) fn level_of_figures() -> String {
+    words::level(FIGURES_CONFIDENCE)
+}
+
 /// The point of a verdict; None if a logarithmic axis cannot show its ratio.
 pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
     let mark = Mark::from(verdict).in_charts();
     let is_drawable = verdict.ratio.is_finite() && verdict.ratio > 0.0;
-    let Verdict { ratio, low, high, .. } = *verdict;
+    let Verdict { ratio, in_figures: (low, high), .. } = *verdict;
     let decimals_max = decimals_max(verdict.detector);
     is_drawable.then_some(RatioPoint { ratio, low, high, mark, decimals_max })
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::document::{Align, Block, Cell, Column, Document, Row, Table, Tint};
 use crate::format::Screen;
+use crate::html::short_names;
 use crate::render::{Aligned, GAP, aligned, by_group, wrapped};
 
 const RED: &str = "\x1b[31m";
@@ -13,6 +14,8 @@ const GRAY: &str = "\x1b[90m";
 const WIDE: usize = 120;
 /// Words of up to this many characters are never wrapped: verdicts and names of metrics are shorter.
 const WRAP_MIN: usize = 16;
+/// Longer names of arms are no headings of columns.
+const HEADING_MAX: usize = 12;
 
 /// Renders the document as aligned text.
 pub(crate) fn render(document: &Document, screen: Screen) -> String {
@@ -26,7 +29,9 @@ fn render_block(block: &Block, screen: Screen) -> String {
     match block {
         Block::Heading(level, heading) => {
             let line = if *level == 1 { "=" } else { "-" };
-            format!("{heading}\n{}", line.repeat(heading.chars().count()))
+            let heading = wrapped(heading, screen.width);
+            let longest = heading.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            format!("{heading}\n{}", line.repeat(longest))
         }
         Block::Text(text) | Block::Alarm(text) => wrapped(text, screen.width),
         Block::Items(items) => {
@@ -46,7 +51,8 @@ fn render_block(block: &Block, screen: Screen) -> String {
 
 fn render_table(table: &Table, screen: Screen) -> String {
     let table = table.shown();
-    let table = &*narrowed(&table, screen.width);
+    let table = narrowed(&table, screen.width);
+    let table = &*named(&table, screen.width);
     let mut lines = vec![table.title.clone()];
     lines.extend(table.above());
     lines.extend(table.warnings().iter().map(|warning| format!("WARNING: {warning}")));
@@ -73,6 +79,24 @@ fn render_table(table: &Table, screen: Screen) -> String {
         lines.extend(table.footnotes.iter().map(|footnote| wrapped(footnote, screen.width)));
     }
     lines.join("\n")
+}
+
+/// With the names of arms as headings instead of numbers, without what all have in common, where they fit.
+fn named(original: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
+    let is_numbered = |column: &&Column| column.stands_for.is_some();
+    let arms: Vec<&str> = original.columns.iter().filter(is_numbered).map(|column| &*column.key).collect();
+    let names = short_names(&arms).0;
+    if arms.is_empty() || names.iter().any(|name| name.is_empty() || name.chars().count() > HEADING_MAX) {
+        return Cow::Borrowed(original);
+    }
+    let mut table = original.clone();
+    let mut names = names.into_iter();
+    for column in table.columns.iter_mut().filter(|column| column.stands_for.is_some()) {
+        column.name = names.next().unwrap_or_default();
+    }
+    let width = widths(&table, None).iter().map(|width| width + GAP.len()).sum::<usize>() - GAP.len();
+    let fits = width_max.is_none_or(|width_max| width <= width_max);
+    if fits { Cow::Owned(table) } else { Cow::Borrowed(original) }
 }
 
 /// Without the optional columns for which a narrow terminal has no room, and with a line that names them.
@@ -234,36 +258,40 @@ fn widths(table: &Table, width_max: Option<usize>) -> Vec<usize> {
     let is_shown = |index: &usize| Some(*index) != remarks && !is_constant(table, *index);
     let shown: Vec<usize> = (0..count).filter(is_shown).collect();
     let is_name = |index: &usize| if table.labels > 0 { *index >= labels } else { *index == 0 };
-    let is_words = |index: &usize| table.columns[*index].align == Align::Left && !is_name(index);
-    let total = |columns: &[usize], cap: usize| {
-        let each =
-            columns.iter().map(|index| if is_words(index) { all[*index].min(cap) } else { all[*index] });
-        each.map(|width| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
+    let is_left = |index: &usize| table.columns[*index].align == Align::Left;
+    let is_words = |index: &usize| is_left(index) && !is_name(index);
+    let total = |widths: &[usize], columns: &[usize]| {
+        columns.iter().map(|index| widths[*index] + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
     };
-    let wrapped = |columns: &[usize], cap: usize| {
-        let is_wrapped = |index: &usize| is_words(index) && columns.contains(index);
-        (0..count).map(|index| if is_wrapped(&index) { all[index].min(cap) } else { all[index] }).collect()
+    let capped = |columns: &[usize], cap: usize| {
+        let mut widths = all.clone();
+        columns.iter().for_each(|index| widths[*index] = all[*index].min(cap));
+        widths
     };
-    let longest_of =
-        |columns: &[usize]| columns.iter().filter(|index| is_words(index)).map(|index| all[*index]).max();
-    let cap_of = |columns: &[usize]| {
-        (WRAP_MIN..=longest_of(columns)?).rev().find(|cap| total(columns, *cap) <= width_max)
+    // The widest columns for which all of `columns` fit side by side.
+    let fitted = |words: &[usize], columns: &[usize]| {
+        let longest = words.iter().map(|index| all[*index]).max()?;
+        let caps = (WRAP_MIN..=longest).rev().map(|cap| capped(words, cap));
+        caps.into_iter().find(|widths| total(widths, columns) <= width_max)
     };
     let every: Vec<usize> = (0..count).collect();
-    if table.together
-        && let Some(cap) = cap_of(&every)
-    {
-        return wrapped(&every, cap);
-    }
-    let names: Vec<usize> = shown.iter().copied().filter(is_name).collect();
-    match longest_of(&shown) {
-        Some(longest)
-            if longest > WRAP_MIN && longest + GAP.len() + total(&names, usize::MAX) > width_max =>
-        {
-            wrapped(&shown, cap_of(&shown).unwrap_or(WRAP_MIN))
+    let those = |is_wanted: &dyn Fn(&usize) -> bool, of: &[usize]| -> Vec<usize> {
+        of.iter().copied().filter(is_wanted).collect()
+    };
+    if table.together {
+        // Names are wrapped only if nothing else helps.
+        let found =
+            fitted(&those(&is_words, &every), &every).or_else(|| fitted(&those(&is_left, &every), &every));
+        if let Some(found) = found {
+            return found;
         }
-        _ => all,
     }
+    let (names, words) = (those(&is_name, &shown), those(&is_words, &shown));
+    let longest = words.iter().map(|index| all[*index]).max().unwrap_or(0);
+    if longest > WRAP_MIN && longest + GAP.len() + total(&all, &names) > width_max {
+        return fitted(&words, &shown).unwrap_or_else(|| capped(&words, WRAP_MIN));
+    }
+    all
 }
 
 fn width(table: &Table, index: usize, column: &Column) -> usize {

@@ -16,7 +16,7 @@ fn wrapped_line(line: &str, width: usize) -> String {
         return line.to_owned();
     }
     let (mut text, mut column) = (String::new(), 0);
-    for word in line.split(' ') {
+    for word in words(line) {
         let length = word.chars().count();
         if column > 0 && column + 1 + length > width {
             text.push_str("\n    ");
@@ -25,10 +25,22 @@ fn wrapped_line(line: &str, width: usize) -> String {
             text.push(' ');
             column += 1;
         }
-        text.push_str(word);
+        text.push_str(&word);
         column += length;
     }
     text
+}
+
+/// Words, a figure with its percent sign as one.
+fn words(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        match words.last_mut() {
+            Some(figure) if word.starts_with('%') => figure.extend([" ", word]),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// A cell in a row of aligned text.
@@ -69,17 +81,28 @@ pub fn aligned(cells: &[Aligned<'_>]) -> String {
     (0..height).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A cell's text in lines of at most `width` characters, broken behind spaces, commas and `_`, or anywhere.
+/// A cell's text in lines of at most `width` characters, broken at spaces, words that are longer behind marks within
+/// them, or anywhere.
 fn in_width(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for piece in text.split_inclusive([' ', ',', '_']) {
+    let pieces = words(text).into_iter().flat_map(|word| {
+        let is_long = word.chars().count() > width;
+        let mut pieces: Vec<String> = match is_long {
+            true => word.split_inclusive([',', '_', '/', '-']).map(str::to_owned).collect(),
+            false => vec![word],
+        };
+        pieces.last_mut().into_iter().for_each(|last| last.push(' '));
+        pieces
+    });
+    for piece in pieces {
+        let piece = piece.as_str();
         let length = |line: &String, piece: &str| line.chars().count() + piece.trim_end().chars().count();
         let fits = |line: &String, piece: &str| line.is_empty() || length(line, piece) <= width;
         let mut rest: Vec<char> = piece.chars().collect();
         if lines.last().is_some_and(|line| !fits(line, piece)) {
             lines.push(String::new());
         }
-        while rest.len() > width && width > 0 {
+        while width > 0 && rest.iter().skip(width).any(|c| *c != ' ') {
             lines.extend([rest.drain(..width).collect(), String::new()]);
         }
         if let Some(line) = lines.last_mut() {
@@ -100,6 +123,7 @@ mod tests {
         let text = "two tests: point-query, hot-points, insert\n  short";
         assert_eq!(wrapped(text, None), text);
         assert_eq!(wrapped(text, Some(24)), "two tests: point-query,\n    hot-points, insert\n  short");
+        assert_eq!(wrapped("the same within 0.5 % in 2", Some(20)), "the same within\n    0.5 % in 2");
         assert_eq!(wrapped("aaaaaaaaaaaaaaaaaaaaaaaaa b", Some(20)), "aaaaaaaaaaaaaaaaaaaaaaaaa\n    b");
     }
 }

@@ -18,7 +18,7 @@ use rqps_store::{Arm, Run};
 
 use crate::comparison::Comparison;
 use crate::error::{Error, Result};
-use crate::explain::sentence;
+use crate::explain_summary::sentence;
 use crate::reading::Reading;
 use crate::verdict_lines::{Judged, Line};
 use crate::words;

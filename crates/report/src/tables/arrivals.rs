@@ -1,10 +1,10 @@
-//! Changes across versions: which tests changed together, and in which version.
+//! Changes across versions: which tests changed together, and between which versions.
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `arrived in` | the version that differs significantly from the one before it; several if only versions further apart do; `between` two if those between them have no results |
+//! | `versions` | the two that differ significantly: neighbours, or others if no neighbours between them show the change or have results |
 //! | `what moved` | the figures, with the smallest and largest change over the tests |
-//! | `tests` | the tests that changed; those with the same counters in the same version are one arrival |
+//! | `tests` | the tests that changed; those with the same counters between the same versions are one arrival |
 
 use rqps_model::Digits;
 use rqps_stats::Metric;
@@ -41,22 +41,22 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
         };
         return Block::Text(format!("Across versions ({}): {found}", versions.join(", ")));
     }
-    let columns = ["arrived in", "what moved", "tests"].map(Column::words).to_vec();
+    let columns = ["versions", "what moved", "tests"].map(Column::words).to_vec();
     let mut table = Table::new("arrivals", "What changed from version to version", columns, 0);
     table.preamble.push(format!("Versions: {}", versions.join(", ")));
     for arrival in &row.arrivals {
         table.row(vec![
-            Cell::words(row.arrived(judged.run, arrival)),
+            Cell::words(row.span(judged.run, arrival)),
             Cell::words(moved(&row.steps, arrival)),
             Cell::words(arrival.tests.join(", ")),
         ]);
     }
+    table.together = true;
     table.footnotes = vec![
         "each version is judged against the one before it, by the rules of the verdicts; changes that may be chance are left \
-         out. Where several versions are named, neighbours do not show the change, but those further apart do"
+         out. Versions further apart have a row if they show a change that no neighbours between them show"
             .to_owned(),
-        "sizes compare the last version named with the one before the first, smallest to largest over the tests"
-            .to_owned(),
+        "sizes are those between the two versions of the row, smallest to largest over the tests".to_owned(),
     ];
     Block::Table(table)
 }

@@ -24,6 +24,36 @@ pub(crate) fn of_passes(comparison: &Comparison<'_>) -> Vec<String> {
     }
 }
 
+/// Share of windows from which on those that take turns count as disturbed: whatever the machine does affects all arms.
+const OF_TURNS_MIN: f64 = 0.1;
+
+/// What a published figure says of it in a line; None if the host was quiet.
+pub(crate) fn in_short(comparison: &Comparison<'_>, steps: &[TestStep]) -> Option<String> {
+    let run = comparison.base.run;
+    let least = match WindowOrder::of(run) {
+        WindowOrder::OneAfterTheOther => 0.0,
+        _ => OF_TURNS_MIN,
+    };
+    let part = |kind: Disturbance| {
+        let arms = comparison.arms.iter();
+        let windows = arms.flat_map(|arm| steps.iter().flat_map(move |step| arm.all_windows(&step.name)));
+        let shares: Vec<f64> = windows.filter_map(|window| kind.share(window)).collect();
+        let over = shares.iter().filter(|share| **share > kind.limit()).count();
+        let most = shares.iter().copied().fold(0.0, f64::max);
+        (over as f64 > least * shares.len() as f64).then(|| {
+            let who = if kind == Disturbance::Guests { "other guests of the host" } else { "other programs" };
+            format!(
+                "{who} used up to {:.0} % of its CPU, in {over} of {} windows",
+                most * 100.0,
+                shares.len()
+            )
+        })
+    };
+    let parts: Vec<String> = Disturbance::ALL.into_iter().filter_map(part).collect();
+    (!parts.is_empty() && !run.meta.is_imported())
+        .then(|| format!("The host was disturbed: {}.", parts.join("; ")))
+}
+
 fn sentence(comparison: &Comparison<'_>, steps: &[TestStep], kind: Disturbance) -> Option<String> {
     let what = match kind {
         Disturbance::Programs => "other programs used",

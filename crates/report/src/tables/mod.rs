@@ -34,6 +34,7 @@ pub(crate) mod state_dependent;
 pub(crate) mod syncs;
 pub(crate) mod transactions;
 pub(crate) mod trust;
+pub(crate) mod two_runs;
 pub(crate) mod undecided;
 pub(crate) mod unpaired;
 pub(crate) mod variance;

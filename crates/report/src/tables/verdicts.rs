@@ -26,10 +26,10 @@ use rqps_store::{InvalidInPart, NoResult, Run};
 use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
 
-use crate::comparison::{ComparedArm, Comparison};
+use crate::comparison::{ComparedArm, Comparison, Layout, StepKind};
 use crate::document::{Block, Cell, Column, Table, keep_footnotes_once};
 use crate::error::Result;
-use crate::tables::{answer, conditions, disturbed, doubts, headline, trust, undecided, unpaired};
+use crate::tables::{answer, conditions, disturbed, doubts, headline, relative, trust, undecided, unpaired};
 use crate::verdict_lines::{
     IMPROVEMENTS, Judged, LESS_OF_A_RESOURCE, Line, MIXED, MORE_OF_A_RESOURCE, changed,
 };
@@ -56,9 +56,15 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         keep_footnotes_once(&mut of_run);
         let arms: Vec<String> = judged.measured().map(|arm| brief(comparison, &judged, arm)).collect();
         if arms.len() > 1 {
-            // What to check first comes first.
+            // What to check first comes first; what is open, and how to decide it, is said once of all arms.
             let doubts = of_run.iter().take_while(|block| matches!(block, Block::Alarm(_))).count();
-            of_run.insert(doubts, Block::Items(arms));
+            let mut lines = judged.all_lines();
+            lines.retain(|line| comparison.shows(line.test));
+            let open = undecided::open(&judged, &lines).map(Block::Text);
+            let all =
+                shows_all_arms(comparison, &judged).then(|| relative::table(comparison, StepKind::Tests));
+            let first = std::iter::once(Block::Items(arms)).chain(open).chain(all.map(Block::Table));
+            of_run.splice(doubts..doubts, first);
         }
         if of_run.is_empty() {
             blocks.push(Block::Text(comparison.nothing_to_compare()));
@@ -69,6 +75,12 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         blocks.push(trust::items(&judged));
     }
     Ok(blocks)
+}
+
+/// Whether the rates of all tests and arms come first in one table: the verdicts have one for each arm.
+pub(crate) fn shows_all_arms(comparison: &Comparison<'_>, judged: &Judged<'_>) -> bool {
+    let is_one_run = comparison.runs().len() == 1 && comparison.layout() == Layout::Independent;
+    is_one_run && judged.verdicts.rules.rates && judged.measured().count() > 1
 }
 
 /// One arm's answer in short, of several.
@@ -84,17 +96,20 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
     let (label, base) = (judged.label(comparison, arm), judged.label(comparison, judged.base));
     let is_first = judged.measured().next() == Some(arm);
     let mut blocks = opening(judged, arm, &lines, (&label, &base), is_first);
+    if judged.measured().count() == 1 {
+        blocks.extend(undecided::open(judged, &lines).map(Block::Text));
+    }
     let mut unpaired = judged.unpaired(arm);
     unpaired.retain(|one| comparison.shows(one.test));
     let tables = std::iter::once(table(judged, arm, &lines, &label, &base));
-    let tables = tables.chain(resources(&lines, &label, &base));
+    let tables = tables.chain(resources(judged, &lines, &label, &base));
     let tables = tables.chain((!unpaired.is_empty()).then(|| unpaired::table(&unpaired, &label, &base)));
     blocks.extend(tables.map(|table| Block::Table(table.about("arm", &judged.run.arms[arm].name))));
     comparison.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
 
 /// What reports on an arm begin with: what to check first, the answer, for the first arm what was measured with, what
-/// has no result on it, for the first arm also on base, changes, and what is inconclusive.
+/// has no result on it, for the first arm also on base, and changes. What is inconclusive follows.
 pub(crate) fn opening(
     judged: &Judged<'_>,
     arm: usize,
@@ -114,7 +129,6 @@ pub(crate) fn opening(
     let changes = changes(judged, lines);
     blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
     blocks.extend(undecided::not_quiet(judged).filter(|_| is_first).map(Block::Text));
-    blocks.extend(undecided::open(judged, lines).map(Block::Text));
     blocks
 }
 
@@ -164,20 +178,21 @@ fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
 pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: &str, base: &str) -> Table {
     let has_rates = has_rates(lines);
     let has_costs = judged.run.terms().has_program;
+    let samples = judged.samples();
     let resources: BTreeSet<Metric> =
         lines.iter().flat_map(|line| &line.judged_resources).map(|one| one.metric).collect();
     let mut columns = vec![Column::words("test")];
     if has_rates {
-        columns.extend(figure_columns("rate", "rate", ("rQPS", "rqps"), "rqps"));
+        columns.extend(figure_columns(("rate", "rate"), ("rQPS", "rqps"), "rqps", samples));
     }
     if has_costs {
-        columns.extend(figure_columns("cost", "cost", ("cost/op", "cost_ratio"), "cost"));
+        columns.extend(figure_columns(("cost", "cost"), ("cost/op", "cost_ratio"), "cost", samples));
         columns.push(Column::keyed_words("of", "cost_of"));
     }
     for metric in &resources {
         let key = metric.key();
         let ratio_key = format!("{key}_ratio");
-        columns.extend(figure_columns(metric.measure().label, key, ("ratio", &ratio_key), key));
+        columns.extend(figure_columns((metric.measure().label, key), ("ratio", &ratio_key), key, samples));
     }
     columns.push(Column::words("remarks"));
     let mut table = Table::new("verdicts", format!("Verdicts on {label}"), columns, 0);
@@ -208,19 +223,24 @@ fn has_rates(lines: &[Line<'_>]) -> bool {
 }
 
 /// Columns of [`figures`]. `prefix` begins the keys of the ratio's interval.
-fn figure_columns(label: &str, key: &str, (ratio, ratio_key): (&str, &str), prefix: &str) -> [Column; 6] {
+fn figure_columns(
+    (label, key): (&str, &str),
+    (ratio, ratio_key): (&str, &str),
+    prefix: &str,
+    samples: &str,
+) -> [Column; 6] {
     [
         Column::keyed_words(label, &format!("{key}_verdict")),
         Column::number(ratio, ratio_key),
         Column::number("from", format!("{prefix}_low")),
         Column::number("to", format!("{prefix}_high")),
-        Column::number("blocks", format!("{key}_blocks")),
+        Column::number(samples, format!("{key}_blocks")),
         Column::number("detectable", format!("{key}_detectable")),
     ]
 }
 
 /// The other resources per operation that changed; None if none did.
-pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<Table> {
+pub(crate) fn resources(judged: &Judged<'_>, lines: &[Line<'_>], label: &str, base: &str) -> Option<Table> {
     let number = Column::number;
     let columns = vec![
         Column::words("test"),
@@ -229,7 +249,7 @@ pub(crate) fn resources(lines: &[Line<'_>], label: &str, base: &str) -> Option<T
         number("ratio", "ratio"),
         number("from", "low"),
         number("to", "high"),
-        number("blocks", "blocks"),
+        number(judged.samples(), "blocks"),
         number("detectable", "detectable"),
         Column::words("remarks"),
     ];
@@ -303,11 +323,8 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let has_costs = judged.run.terms().has_program;
     let rules = &verdicts.rules;
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
-    let (samples, most) = match &*judged.run.meta.protocol {
-        _ if rules.at_once => ("repeats", ""),
-        "sequence" => ("passes", ""),
-        _ => ("blocks", ", the maximum,"),
-    };
+    let samples = judged.samples();
+    let most = if judged.run.meta.protocol == "isolated" { ", the maximum," } else { "" };
     let mut footnotes = vec![
         format!(
             "regression: worse than base; improvement: better; between identical arms about {} of verdicts are false \
@@ -329,7 +346,7 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             if rules.at_once { "" } else { ", valid over all looks" },
         ),
         format!(
-            "detectable: the smallest slowdown{} that this many blocks would have detected with 80 % probability. blocks: {}; \
+            "detectable: the smallest slowdown{} that this many {samples} would have detected with 80 % probability. {samples}: {}; \
              only these count as samples",
             if has_costs { ", or rise of cost," } else { "" },
             match &*judged.run.meta.protocol {

@@ -24,11 +24,12 @@ use rqps_verdicts::{EventLatency, VarianceRow, variance};
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
-use crate::explain::{is_reported, sentence};
+use crate::explain::is_reported;
+use crate::explain_summary::sentence;
 use crate::format::{Format, Screen};
 use crate::reading::Reading;
 use crate::render::render;
-use crate::tables::{plans, trust, verdicts};
+use crate::tables::{plans, trust, undecided, verdicts};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
@@ -160,6 +161,7 @@ impl Upgrade<'_, '_> {
             (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
         let mut blocks: Vec<Block> = self.start().into_iter().map(Block::Text).collect();
         blocks.extend(verdicts::opening(judged, self.arm, &lines, (&label, &base), true));
+        blocks.extend(undecided::open(judged, &lines).map(Block::Text));
         let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());
         blocks.extend(warnings.iter().map(|warning| Block::warning(warning)));
         let mut parts = self.changed()?;

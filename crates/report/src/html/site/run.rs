@@ -269,7 +269,7 @@ fn tests(page: &Page<'_>) -> Result<Vec<TestOfRun>> {
         for row in rows {
             for arrival in row.arrivals.iter().filter(|arrival| arrival.tests.iter().any(|one| one == test)) {
                 let own = rqps_stats::series::Arrival { tests: vec![test.to_owned()], ..arrival.clone() };
-                found.push(format!("{}: {}", row.arrived(page.run, &own), arrivals::moved(&row.steps, &own)));
+                found.push(format!("{}: {}", row.span(page.run, &own), arrivals::moved(&row.steps, &own)));
             }
         }
         found

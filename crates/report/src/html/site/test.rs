@@ -8,6 +8,7 @@ use rqps_model::counted;
 use rqps_stats::Verdict;
 
 use super::super::marks::{figure as verdict_figure, interval};
+use super::super::ratios::level_of_figures;
 use super::super::shell::Frame;
 use super::super::{breakable, versions_figure};
 use super::course::{Charted, Found, VERSIONS_MIN, courses};
@@ -48,8 +49,8 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
                     version in common join. There are not as many; the table has every result."
                 }
             }
-            @if let (true, Some(levels)) = (has_course, &levels) {
-                p.legend { "Whiskers are confidence intervals: " (levels) "." }
+            @if has_course && levels.is_some() {
+                p.legend { "Whiskers are confidence intervals of " (level_of_figures()) "." }
             }
             @for of in workloads.iter().filter(|of| !of.courses.is_empty()) {
                 @if !is_one { h3 { (settings(&of.settings)) ", " (counted(of.runs, "run")) } }
