@@ -159,9 +159,8 @@ fn how_much_longer_to_measure_is_one_figure() {
     };
     let text = shown(&spec, &[Section::Verdicts], Format::Text);
     let told = text.lines().filter_map(|line| Some(line.split_once(" inconclusive. About ")?.1));
-    let told: Vec<&str> = told.map(|line| line.split(' ').next().unwrap()).collect();
     let commands: Vec<&str> = text.match_indices("--more ").map(|(at, _)| &text[at + 7..at + 9]).collect();
-    assert_eq!(told.len(), 1, "{text}");
+    assert_eq!(told.count(), 1, "{text}");
     assert_eq!(commands, ["5m"], "a resume has more to do than to measure: {text}");
     assert!(
         text.contains("- other: rate the same within 2 % in 5, inconclusive in 1; cost the same"),
@@ -278,7 +277,8 @@ fn tables_about_one_arm_have_only_its_build_warnings() {
         .iter()
         .map(|table| table["warnings"].as_array().unwrap().iter().filter(|found| *found == warning).count())
         .collect();
-    let tables = "all arms, verdicts and resources of alike, then of unlike, evidence of both, counts of both";
+    let tables =
+        "all arms, verdicts and resources of alike, then of unlike, evidence of both, counts of both";
     assert_eq!(warnings, [1, 0, 0, 1, 1, 1, 1], "{tables}");
     let times = |text: &str| text.matches(warning).count();
     let csv = shown(&[Section::Verdicts], Format::Csv);
