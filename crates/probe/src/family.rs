@@ -34,8 +34,8 @@ pub fn stat_of(pid: u32) -> Option<Stat> {
     Stat::from_file(format!("/proc/{pid}/stat")).ok()
 }
 
-/// The kernel may leave out a child while one that it has listed ends and is waited for, and a thread that ends leaves its
-/// children to another, whose list may have been read. Such lists are read again. `None` if that does not end.
+/// The kernel may leave out a child while one that it has listed ends and is waited for, and a thread that ends leaves
+/// its children to another, whose list may have been read. Such lists are read again. `None` if that does not end.
 fn children_of(parent: &Stat) -> Option<Vec<Stat>> {
     let mut before = None;
     for _ in 0..=RETRIES {

@@ -212,7 +212,7 @@ fn a_change_that_neighbours_do_not_show_is_of_the_versions_further_apart_that_do
     let rate = |arm| verdicts.verdict("hot-points", arm, Detector::Rate).unwrap();
     assert!(!rate(2).class.is_change() && rate(3).class.is_regression(), "{:?}", (rate(2), rate(3)));
     let rows = version_rows(&run, &verdicts, &|_, _| true).unwrap();
-    let [of_cost, arrival] = rows[0].arrivals.as_slice() else { panic!("{:?}", rows[0].arrivals) };
+    let [arrival, of_cost] = rows[0].arrivals.as_slice() else { panic!("{:?}", rows[0].arrivals) };
     // What the neighbours do show stays theirs.
     assert_eq!(rows[0].span(&run, of_cost), "17.7 to 18.1");
     assert_eq!(arrival_sizes(&rows[0].steps, of_cost).keys().collect::<Vec<_>>(), [&Metric::Instructions]);
