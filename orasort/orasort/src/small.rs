@@ -99,16 +99,19 @@ mod tests {
     }
 
     #[test]
-    fn only_few_keys_of_many_depths_or_nearly_in_order_are_left_to_std() {
+    fn only_few_keys_of_many_depths_or_few_values_or_nearly_in_order_are_left_to_std() {
         let path = |n: u64| {
             let part = |shift: u32, of: u64| (n >> shift) % of;
             let parts = (1..2 + part(0, 6)).map(|level| format!("directory-{}/", part(8 * level as u32, 3)));
             parts.collect::<String>()
         };
-        let paths: Vec<String> = numbers(1_000).map(path).collect();
+        let files = |len: u64| -> Vec<String> { numbers(len).map(|n| path(n) + &format!("{n:x}")).collect() };
+        let paths = files(1_000);
         assert!(is_for_std(&paths));
-        let more: Vec<&String> = paths.iter().cycle().take(DEPTHS_LEN_MAX + 1).collect();
-        assert!(!is_for_std(&more));
+        assert!(!is_for_std(&files(1_001)));
+        assert!(is_for_std(&numbers(1_001).map(path).collect::<Vec<_>>()));
+        let states = |of: u64| -> Vec<String> { numbers(700).map(|n| format!("state {}", n % of)).collect() };
+        assert!(is_for_std(&states(4)) && !is_for_std(&states(500)));
         assert!(is_for_std(&paths.iter().map(|path| path.repeat(LENGTH_MAX)).collect::<Vec<_>>()));
         let prefixed: Vec<String> = numbers(1_000).map(|n| format!("all begin like this {n:x}")).collect();
         assert!(!is_for_std(&prefixed));
