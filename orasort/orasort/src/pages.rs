@@ -5,6 +5,7 @@
 //! is asked for where the last one would not be full, too: what is cleared in vain costs less than some dozen small
 //! pages. Where the system has none to give the memory is of small pages.
 
+use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::slice;
 
@@ -13,7 +14,10 @@ use crate::entry::Entry;
 /// Bytes of a large page.
 const LARGE_BYTES: usize = 2 << 20;
 
-/// Fewer bytes than these are left to small pages.
+/// Bytes of a small page, or of several.
+const PAGE_BYTES: usize = if cfg!(target_arch = "x86_64") { 4 << 10 } else { 64 << 10 };
+
+/// Fewer bytes than these are left to small pages, each as it is touched.
 const WORTH_BYTES: usize = 128 << 10;
 
 /// Entries, all zero at first, in memory of their own.
@@ -63,6 +67,20 @@ impl Pages {
     }
 }
 
+/// Has the system give the pages of memory that is going to be written to from its beginning to its end all at once, not
+/// each as it is first touched, which takes half as long again. Memory that the allocator had before is there, and is
+/// not asked for: to be told so for every page would take a tenth of a sort.
+pub(crate) fn ask_for_all(memory: &mut [MaybeUninit<Entry>]) {
+    let bytes = size_of_val(memory);
+    let skipped = memory.as_ptr().addr().wrapping_neg() % PAGE_BYTES;
+    if bytes < WORTH_BYTES {
+        return;
+    }
+    let Some(first) = NonNull::new(memory.as_mut_ptr().cast::<u8>().wrapping_add(skipped)) else { return };
+    // SAFETY: the range lies within `memory`.
+    unsafe { system::ask_for_all(first, (bytes - skipped) / PAGE_BYTES * PAGE_BYTES) };
+}
+
 impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: it is the mapping that `new` made, whole, and nobody borrows from it any more.
@@ -85,6 +103,8 @@ mod system {
     const PROT_READ_WRITE: c_int = 3;
     const MAP_PRIVATE_ANONYMOUS: c_int = 0x22;
     const MADV_HUGEPAGE: c_int = 14;
+    /// Linux has it since 5.14, and refuses before.
+    const MADV_POPULATE_WRITE: c_int = 23;
 
     unsafe extern "C" {
         fn mmap(
@@ -97,6 +117,7 @@ mod system {
         ) -> *mut c_void;
         fn munmap(start: *mut c_void, len: usize) -> c_int;
         fn madvise(start: *mut c_void, len: usize, advice: c_int) -> c_int;
+        fn mincore(start: *mut c_void, len: usize, answer: *mut u8) -> c_int;
     }
 
     /// So many zero bytes, none at all if there are no more.
@@ -112,6 +133,20 @@ mod system {
     pub(super) unsafe fn ask_for_large(start: NonNull<u8>, bytes: usize) {
         // SAFETY: the advice changes how memory is backed, not what it holds. Nothing depends on the answer.
         unsafe { madvise(start.as_ptr().cast(), bytes, MADV_HUGEPAGE) };
+    }
+
+    /// # Safety
+    /// The range is one allocation's, and begins with a page.
+    pub(super) unsafe fn ask_for_all(start: NonNull<u8>, bytes: usize) {
+        let middle = bytes / super::PAGE_BYTES / 2 * super::PAGE_BYTES;
+        let mut is_there = 1;
+        // SAFETY: of a page of the range, which is one place of the answer. Pages that are there already are left alone.
+        unsafe {
+            mincore(start.as_ptr().add(middle).cast(), 1, &raw mut is_there);
+            if is_there & 1 == 0 {
+                madvise(start.as_ptr().cast(), bytes, MADV_POPULATE_WRITE);
+            }
+        }
     }
 
     /// # Safety
@@ -138,6 +173,8 @@ mod system {
     }
 
     pub(super) unsafe fn ask_for_large(_: NonNull<u8>, _: usize) {}
+
+    pub(super) unsafe fn ask_for_all(_: NonNull<u8>, _: usize) {}
 
     pub(super) unsafe fn unmap(_: NonNull<u8>, _: usize) {}
 }

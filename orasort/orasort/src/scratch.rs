@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use crate::entry::Entry;
-use crate::pages::Pages;
+use crate::pages::{Pages, ask_for_all};
 use crate::permute::{room, rows_of};
 use crate::range::Sides;
 
@@ -68,6 +68,7 @@ impl Scratch {
         let mut entries = Vec::new();
         let is_there = entries.try_reserve_exact(count).is_ok();
         if is_there {
+            ask_for_all(entries.spare_capacity_mut());
             entries.resize(count, 0);
             self.block = Block::Heap(entries);
         }
@@ -79,7 +80,7 @@ impl Scratch {
             // Dropped first, so that old and new memory are not held at once.
             *self = Scratch::new();
             let pages = if count < pages_from { None } else { Pages::new(count) };
-            self.block = pages.map_or_else(|| Block::Heap(alloc::vec![0; count]), Block::Pages);
+            self.block = pages.map_or_else(|| Block::Heap(zeros(count)), Block::Pages);
         }
     }
 
@@ -119,6 +120,17 @@ impl Scratch {
         let items = room(items, count).unwrap_or(&mut []);
         (&mut rows_of(numbers)[..count], items)
     }
+}
+
+/// So many entries that are zero.
+fn zeros(count: usize) -> Vec<Entry> {
+    let mut entries = alloc::vec![0; count];
+    // From the allocator comes what is zero, not what is written to.
+    entries.clear();
+    ask_for_all(entries.spare_capacity_mut());
+    // SAFETY: they were all there, and the system changes nothing.
+    unsafe { entries.set_len(count) };
+    entries
 }
 
 /// An unsigned number, which any bytes are.

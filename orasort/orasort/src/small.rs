@@ -16,7 +16,7 @@ const STD_MAX: usize = if cfg!(miri) { 32 } else { 400 };
 /// Up to this many items a few of them decide: keys of more do not fit in the caches next to the core.
 const HINT_MAX: usize = 16 << 10;
 
-/// So many decide.
+/// So many decide: so many of up to `DEPTHS_LEN_MAX` keys, or twice as many.
 const SAMPLES: usize = 16;
 
 /// Up to this many keys that branch at more depths than `DEPTHS_MAX`, counted in words of eight bytes, are left to the
@@ -24,12 +24,16 @@ const SAMPLES: usize = 16;
 const DEPTHS_LEN_MAX: usize = 1000;
 const DEPTHS_MAX: u32 = 2;
 
+/// More of them are where the value of so many samples is seen again: the more often keys repeat the fewer comparisons
+/// the library takes, and the less a step here tells apart.
+const REPEATS_MIN: usize = 2;
+
 /// Longer keys are too: an entry does not tell their length, and each would be asked for again and again.
 const LENGTH_MAX: usize = 255;
 
-/// Keys of which fewer samples are greater than the key after them are taken for nearly sorted. Of 16 keys in no order
-/// so few are in one case of 4,000.
-const FALLS_MIN: usize = 2;
+/// Keys of which fewer than one of so many samples are greater than the key after them are taken for nearly sorted. Of 16
+/// keys in no order so few are in one case of 4,000.
+const FALLS_OF: usize = 8;
 
 /// Whether the standard library sorts keys as fast, whatever they are.
 pub(crate) fn is_tiny(len: usize) -> bool {
@@ -42,23 +46,29 @@ pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K) -> bool {
     if len > HINT_MAX {
         return false;
     }
-    let rows = (0..SAMPLES).map(|sample| (len - 2) * sample / (SAMPLES - 1));
-    let mut samples: [&[u8]; SAMPLES] = [&[]; SAMPLES];
+    let count = if len > DEPTHS_LEN_MAX { 2 * SAMPLES } else { SAMPLES };
+    let rows = (0..count).map(|sample| (len - 2) * sample / (count - 1));
+    let mut samples: [&[u8]; 2 * SAMPLES] = [&[]; 2 * SAMPLES];
+    let samples = &mut samples[..count];
     let mut falls = 0;
     for (sample, row) in samples.iter_mut().zip(rows) {
         *sample = keys.key(row);
         falls += usize::from(*sample > keys.key(row + 1));
     }
-    if samples.iter().any(|sample| sample.len() > LENGTH_MAX) || falls < FALLS_MIN {
+    if samples.iter().any(|sample| sample.len() > LENGTH_MAX) || falls < count / FALLS_OF {
         return true;
     }
-    if len > DEPTHS_LEN_MAX {
-        return false;
-    }
     samples.sort_unstable();
-    let branches = samples.windows(2).map(|pair| common_prefix(pair[0], pair[1]) / 8);
-    let depths = branches.fold(0u64, |depths, depth| depths | 1 << depth.min(63)).count_ones();
-    depths > DEPTHS_MAX
+    let (mut repeats, mut depths) = (0, 0u64);
+    for pair in samples.windows(2) {
+        if pair[0] == pair[1] {
+            repeats += 1;
+        } else {
+            depths |= 1 << (common_prefix(pair[0], pair[1]) / 8).min(63);
+        }
+    }
+    let has_depths = depths.count_ones() > DEPTHS_MAX;
+    has_depths && (len <= DEPTHS_LEN_MAX || repeats >= REPEATS_MIN) || 2 * repeats > count
 }
 
 /// The standard library's sort.
@@ -89,16 +99,19 @@ mod tests {
     }
 
     #[test]
-    fn only_few_keys_of_many_depths_or_nearly_in_order_are_left_to_std() {
+    fn only_few_keys_of_many_depths_or_few_values_or_nearly_in_order_are_left_to_std() {
         let path = |n: u64| {
             let part = |shift: u32, of: u64| (n >> shift) % of;
             let parts = (1..2 + part(0, 6)).map(|level| format!("directory-{}/", part(8 * level as u32, 3)));
             parts.collect::<String>()
         };
-        let paths: Vec<String> = numbers(1_000).map(path).collect();
+        let files = |len: u64| -> Vec<String> { numbers(len).map(|n| path(n) + &format!("{n:x}")).collect() };
+        let paths = files(1_000);
         assert!(is_for_std(&paths));
-        let more: Vec<&String> = paths.iter().cycle().take(DEPTHS_LEN_MAX + 1).collect();
-        assert!(!is_for_std(&more));
+        assert!(!is_for_std(&files(1_001)));
+        assert!(is_for_std(&numbers(1_001).map(path).collect::<Vec<_>>()));
+        let states = |of: u64| -> Vec<String> { numbers(700).map(|n| format!("state {}", n % of)).collect() };
+        assert!(is_for_std(&states(4)) && !is_for_std(&states(500)));
         assert!(is_for_std(&paths.iter().map(|path| path.repeat(LENGTH_MAX)).collect::<Vec<_>>()));
         let prefixed: Vec<String> = numbers(1_000).map(|n| format!("all begin like this {n:x}")).collect();
         assert!(!is_for_std(&prefixed));

@@ -116,6 +116,9 @@ pub(crate) fn are_runs<K: Keys + ?Sized>(keys: &K, order: Order) -> bool {
 const FALLS_MAX: usize = WINDOW * WINDOWS / 12;
 const FAR_FALLS_MAX: usize = 2;
 
+/// Of few keys, if a third of the neighbours at so many places are equal, the other places are not looked at.
+const EQUAL_WINDOWS: usize = 6;
+
 /// How keys, some more than a window's, are likely to stand to an order. Keys that are equal most of the time are
 /// `Mixed`.
 pub(crate) fn shape_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Shape {
@@ -124,6 +127,9 @@ pub(crate) fn shape_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Shape {
     let (mut mixed, mut equal, mut falls, mut far_falls) = (0, 0, 0, 0);
     let mut samples = [keys.key(0); WINDOWS];
     for window in 0..WINDOWS {
+        if window == EQUAL_WINDOWS && keys.len() < LEN_MIN && 3 * equal >= WINDOW * EQUAL_WINDOWS {
+            return Shape::Mixed;
+        }
         let start = last * window / (WINDOWS - 1);
         samples[window] = keys.key(start);
         far_falls += usize::from(window > 0 && is_below(samples[window], samples[window - 1]));
