@@ -67,9 +67,9 @@ impl Pages {
     }
 }
 
-/// Has the system give the pages of memory that is going to be written to from its beginning to its end all at once, not
-/// each as it is first touched, which takes half as long again. Memory that the allocator had before is there, and is
-/// not asked for: to be told so for every page would take a tenth of a sort.
+/// Has the system give the pages of memory that is going to be written to from its beginning to its end all at once,
+/// not each as it is first touched, which takes half as long again. Memory that the allocator had before is there,
+/// and is not asked for: to be told so for every page would take a tenth of a sort.
 pub(crate) fn ask_for_all(memory: &mut [MaybeUninit<Entry>]) {
     let bytes = size_of_val(memory);
     let skipped = memory.as_ptr().addr().wrapping_neg() % PAGE_BYTES;
@@ -140,7 +140,8 @@ mod system {
     pub(super) unsafe fn ask_for_all(start: NonNull<u8>, bytes: usize) {
         let middle = bytes / super::PAGE_BYTES / 2 * super::PAGE_BYTES;
         let mut is_there = 1;
-        // SAFETY: of a page of the range, which is one place of the answer. Pages that are there already are left alone.
+        // SAFETY: of a page of the range, which is one place of the answer. Pages that are there already are left
+        // alone.
         unsafe {
             mincore(start.as_ptr().add(middle).cast(), 1, &raw mut is_there);
             if is_there & 1 == 0 {

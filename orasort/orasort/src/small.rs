@@ -31,8 +31,8 @@ const REPEATS_MIN: usize = 2;
 /// Longer keys are too: an entry does not tell their length, and each would be asked for again and again.
 const LENGTH_MAX: usize = 255;
 
-/// Keys of which fewer than one of so many samples are greater than the key after them are taken for nearly sorted. Of 16
-/// keys in no order so few are in one case of 4,000.
+/// Keys of which fewer than one of so many samples are greater than the key after them are taken for nearly sorted.
+/// Of 16 keys in no order so few are in one case of 4,000.
 const FALLS_OF: usize = 8;
 
 /// Whether the standard library sorts keys as fast, whatever they are.
