@@ -20,6 +20,7 @@ mod memory;
 mod mysql;
 mod new_data_dir;
 mod option;
+mod outside;
 mod postgres;
 mod private;
 mod process;

@@ -148,6 +148,8 @@ const CERTIFICATES_SECONDS: f64 = 10.0;
 /// Says how long the run takes and how much room it needs.
 fn announce_needs(plan: &Plan, needs: Needs) {
     let until = if plan.protocol == Protocol::Isolated { " until the first verdicts" } else { "" };
+    let budget =
+        plan.budget.map_or_else(String::new, |all| format!(" (budget {})", duration_text(all.as_secs_f64())));
     let caches = match needs.cache_bytes {
         0 => String::new(),
         bytes => {
@@ -171,7 +173,7 @@ fn announce_needs(plan: &Plan, needs: Needs) {
         bytes => format!(" and up to {} for logs", human::bytes(bytes)),
     };
     out::message(&format!(
-        "needs       about {}{until}{note}, {} {}{logs} ({} free){caches}",
+        "needs       about {}{until}{budget}{note}, {} {}{logs} ({} free){caches}",
         duration_text(needs.seconds + certificates_s),
         human::bytes(needs.data_bytes),
         if needs.places.is_empty() {

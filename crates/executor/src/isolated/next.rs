@@ -192,7 +192,11 @@ fn undecided(
         let can_be_reached = open.iter().filter(|one| verdicts.blocks_needed(one).is_some()).count();
         let resume_s = seconds_of_resume(run, all_s, LOADS as usize);
         let why = format!(
-            "{state}; the rest of the budget would decide none of the other {}. About {} more would probably decide {}",
+            "{state}; {} the other {}. About {} more would probably decide {}",
+            match left.is_some_and(|left| left.is_zero()) {
+                true => "the budget was used up before",
+                false => "the rest of the budget would decide none of",
+            },
             open.len(),
             about(resume_s),
             if can_be_reached == open.len() {

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use rqps_model::Unit;
 use rqps_model::counted;
-use rqps_stats::{Detector, Verdict};
+use rqps_stats::{Detector, Metric, Verdict};
 
 use super::Page;
 use super::marks::{Mark, figure, interval, subject};
@@ -166,14 +166,14 @@ fn verdict_row(
         tr data-changed=[changed.then_some("")] {
             th scope="row" { a href=(page.href(&step.name)) { (breakable(&step.name)) } }
             @for arm in arms {
-                @for detector in headlines(page) { (verdict_cell(verdict(*arm, detector))) }
+                @for detector in headlines(page) { (verdict_cell(page, verdict(*arm, detector))) }
             }
             @if with_notes { td.why { (note(page, judged, arms[0], step)) } }
         }
     }
 }
 
-fn verdict_cell(verdict: Option<&Verdict>) -> Markup {
+fn verdict_cell(page: &Page<'_>, verdict: Option<&Verdict>) -> Markup {
     let Some(verdict) = verdict else {
         return html! { td.num { "-" } };
     };
@@ -182,11 +182,14 @@ fn verdict_cell(verdict: Option<&Verdict>) -> Markup {
         Detector::Rate => counted(verdict.blocks, "block"),
         _ => format!("{}, {}", verdict.metric.measure().label, counted(verdict.blocks, "block")),
     };
+    let is_other = verdict.detector == Detector::Cost && verdict.metric == Metric::CpuUs;
+    let other = (is_other && page.cost_metrics_of(None).len() > 1).then(|| verdict.metric.measure().label);
     html! {
         td.num.tint-worse[mark == Mark::Worse].tint-better[mark == Mark::Better] data-sort=(verdict.ratio)
             title=(title) {
             (figure(verdict))
             @if let Some(interval) = interval(verdict) { span.interval { (interval) } }
+            @if let Some(metric) = other { span.interval { (metric) } }
         }
     }
 }

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use rqps_model::{counted, sample};
-use rqps_stats::{Experiment, Metric, Verdict};
+use rqps_stats::{Detector, Experiment, Metric, Verdict};
 use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{Estimate, estimates};
 
@@ -58,11 +58,11 @@ struct Figure {
 /// The ratios of a metric by test: those of the verdicts if there are enough blocks for these, so that a cell has one
 /// figure in all tables; else with intervals from few replicates.
 fn by_test(judged: &Judged<'_>, metric: Metric, arm: usize) -> BTreeMap<String, Figure> {
-    let verdicts = judged.verdicts.of_arm(arm).filter(|one| one.metric == metric);
-    let of_verdict =
-        |one: &Verdict| (one.test.clone(), Figure { ratio: one.ratio, interval: (one.low, one.high) });
     if has_verdicts(judged) {
-        return verdicts.map(of_verdict).collect();
+        let of_verdict = |one: &Verdict| Figure { ratio: one.ratio, interval: (one.low, one.high) };
+        let tests = judged.verdicts.experiment.tests.iter();
+        let verdicts = tests.filter_map(|test| verdict_on(judged, &test.name, metric, arm));
+        return verdicts.map(|one| (one.test.clone(), of_verdict(one))).collect();
     }
     if metric == Metric::Rate && !judged.verdicts.rules.rates {
         return BTreeMap::new();
@@ -72,6 +72,13 @@ fn by_test(judged: &Judged<'_>, metric: Metric, arm: usize) -> BTreeMap<String, 
         (one.test, Figure { ratio: one.ratio, interval: one.interval.unwrap_or((f64::NAN, f64::NAN)) })
     };
     found.map(of_few).collect()
+}
+
+/// The verdict on a metric, or, where counts of instructions were not used, on the metric that the cost is judged by.
+fn verdict_on<'j>(judged: &'j Judged<'_>, test: &str, metric: Metric, arm: usize) -> Option<&'j Verdict> {
+    let cost =
+        || judged.verdicts.verdict(test, arm, Detector::Cost).filter(|_| metric == Metric::Instructions);
+    judged.verdicts.of_arm(arm).find(|one| one.test == test && one.metric == metric).or_else(cost)
 }
 
 fn has_verdicts(judged: &Judged<'_>) -> bool {
@@ -120,6 +127,15 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
                 .to_owned(),
         },
     ];
+    let is_other = |test: &&str| {
+        verdict_on(judged, test, metric, arm)
+            .is_some_and(|one| costs.contains_key(*test) && one.metric != metric)
+    };
+    let others: Vec<&str> = lines.iter().map(|line| line.test).filter(is_other).collect();
+    if !others.is_empty() {
+        let other = Metric::CpuUs.measure().label;
+        table.footnotes.push(format!("by {other}, since {what} were not used: {}", others.join(", ")));
+    }
     let text = match has_costs {
         true => sentence(judged, (arm, metric), &lines, (&label, &costs)),
         false => no_costs(judged.run, &label),
@@ -155,9 +171,7 @@ fn sentence(
     let found: Vec<(&str, &Figure)> =
         lines.iter().filter_map(|line| Some((line.test, costs.get(line.test)?))).collect();
     let ratios: Vec<f64> = found.iter().map(|(_, one)| one.ratio).collect();
-    let verdict = |test: &str| {
-        judged.verdicts.of_arm(arm).find(|one| one.test == test && one.metric == metric).map(|one| one.class)
-    };
+    let verdict = |test: &str| verdict_on(judged, test, metric, arm).map(|one| one.class);
     let is_more = |test: &str, one: &Figure| match has_verdicts(judged) {
         true => verdict(test).is_some_and(|class| class.is_regression()),
         false => one.interval.0 > 1.0,

@@ -23,6 +23,7 @@ use crate::applied::{self, Options};
 use crate::config::Config;
 use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
+use crate::outside;
 use crate::private::write_private;
 use crate::spec::{Applied, Listen};
 use crate::system::Known;
@@ -167,7 +168,8 @@ impl Settings<'_> {
         let (title, files) = (self.build.dbms.title(), plugins::files(self.layout)?);
         let title = format!("{title} {}", self.build.version);
         for (option, value) in &mut kept {
-            if let Some((left, here)) = plugins::missing(&title, &files, (option, value)) {
+            let missing = plugins::missing(&title, &files, (option, value));
+            if let Some((left, here)) = missing.or_else(|| outside::of_mysql(option, value)) {
                 left_out.push(left);
                 *value = here;
             }

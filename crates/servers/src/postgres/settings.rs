@@ -19,6 +19,7 @@ use crate::applied::{self, Options};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::option::quoted;
+use crate::outside;
 use crate::private::{read_private, write_private};
 use crate::spec::{Applied, Listen};
 use crate::system::Known;
@@ -94,7 +95,10 @@ impl Settings<'_> {
     fn select_options(&self, config: &Config) -> Result<(Options, Vec<LeftOut>)> {
         let known = KnownOptions { listed: self.listed_options()?, settings: self };
         applied::select_options(config, self.build, &OWN_OPTIONS, |option, _| {
-            Ok((!known.has(option)?).then(|| applied::unknown_to(self.build)))
+            Ok(match known.has(option)? {
+                true => outside::OF_POSTGRES.contains(&option).then(outside::left_out),
+                false => Some(applied::unknown_to(self.build)),
+            })
         })
     }
 
