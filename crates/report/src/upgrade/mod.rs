@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::explain::is_reported;
 use crate::explain_summary::sentence;
 use crate::format::{Format, Screen};
+use crate::histograms::{QUANTILES, is_known};
 use crate::reading::Reading;
 use crate::render::render;
 use crate::tables::{plans, trust, undecided, verdicts};
@@ -336,8 +337,9 @@ impl Upgrade<'_, '_> {
                 cells.push(line.cost.map_or_else(Cell::missing, label));
             }
             let percentiles = |of: EventLatency| [of.p50_us, of.p95_us, of.p99_us];
-            for at in 0..LATENCIES.len() {
-                let [old, new] = [old, new].map(|of| Cell::fixed(of.map(|of| percentiles(of)[at]), 0));
+            for (at, share) in QUANTILES.into_iter().enumerate() {
+                let percentile = |of: EventLatency| is_known(share, of.events).then(|| percentiles(of)[at]);
+                let [old, new] = [old, new].map(|of| Cell::fixed(of.and_then(percentile), 0));
                 match self.joins_latencies {
                     true => cells.push(Cell::words(format!("{} → {}", old.text, new.text))),
                     false => cells.extend([old, new]),
@@ -352,7 +354,7 @@ impl Upgrade<'_, '_> {
         let metric = metric.map_or(named, |metric| metric.measure().label);
         table.footnotes.push(format!(
             "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in {metric}. p50, p95, p99: \
-             latency of an event over all windows; they have no interval"
+             latency of an event over all windows, without one where so few do not show it; they have no interval"
         ));
         table
     }
