@@ -30,8 +30,14 @@ pub struct Without {
 impl fmt::Display for Without {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options: Vec<String> = self.options.keys().map(|option| format!("`{option}`")).collect();
-        let (build, config) = (&self.build, &self.config);
-        write!(f, "{build} does not know {} of config {config} and runs without", options.join(", "))?;
+        let (build, config, options) = (&self.build, &self.config, options.join(", "));
+        match self.options.keys().any(|option| is_of_a_plugin(option)) {
+            true => write!(
+                f,
+                "{build} knows {options} of config {config} only once a plugin is loaded, or not at all, and runs without"
+            )?,
+            false => write!(f, "{build} does not know {options} of config {config} and runs without")?,
+        }
         let mut questions =
             self.options.iter().filter_map(|(option, question)| Some((option, question.as_ref()?)));
         questions.try_for_each(|(option, question)| match self.options.len() {

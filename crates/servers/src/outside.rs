@@ -3,8 +3,8 @@
 
 use rqps_model::LeftOut;
 
-/// Options of Postgres that run programs, wait for other servers, or keep files elsewhere. Of archiving also the switch:
-/// without a program, log files would be kept for it.
+/// Options of Postgres that run programs, wait for other servers, or keep files elsewhere. Of archiving also the
+/// switch: without a program, log files would be kept for it.
 pub(crate) const OF_POSTGRES: [&str; 11] = [
     "archive_cleanup_command",
     "archive_command",

@@ -26,7 +26,8 @@ fn servers_of_each_version_start_stop_and_restart() {
     for version in ["14", "18"] {
         let mut scratch = Scratch::start_with(version, |spec| {
             let config = with_option(spec.config.clone(), "io_method", "sync");
-            spec.config = with_option(config, "port", "1");
+            let config = with_option(config, "port", "1");
+            spec.config = with_option(config, "synchronous_standby_names", "nobody");
             spec.clients_max = 200;
         })
         .unwrap();
@@ -36,8 +37,8 @@ fn servers_of_each_version_start_stop_and_restart() {
         let left_out: Vec<&str> =
             scratch.applied().left_out.iter().map(|left| left.option.as_str()).collect();
         let expected: &[&str] = match version {
-            "14" => &["vacuum_buffer_usage_limit", "io_method", "port"],
-            _ => &["port"],
+            "14" => &["vacuum_buffer_usage_limit", "io_method", "port", "synchronous_standby_names"],
+            _ => &["port", "synchronous_standby_names"],
         };
         assert_eq!(left_out, expected);
         let max_connections = ("max_connections".to_owned(), "220".to_owned());

@@ -47,13 +47,20 @@ fn left_out(applied: &Applied) -> Vec<&str> {
 fn run_life_cycle(dbms: Dbms, version: &str) {
     let mut server = Scratch::start_of(dbms, version, |spec| {
         let more = "\nport = 1\nno_such_option = 1\nmax_connections = 30\ninnodb_io_capacity = 5\n\
-                    [mysqld-4.1]\nx = 1\n[client]\nuser = me\n";
+                    innodb_undo_directory = /nonexistent\n[mysqld-4.1]\nx = 1\n[client]\nuser = me\n";
         spec.config = config_from_text(dbms, "more", &format!("{}{more}", spec.config.text)).unwrap();
         spec.tcp = true;
     })
     .unwrap();
     let applied = server.applied().clone();
-    for option in ["port", "no_such_option", "max_connections", "innodb_io_capacity", "[mysqld-4.1]"] {
+    for option in [
+        "port",
+        "no_such_option",
+        "max_connections",
+        "innodb_io_capacity",
+        "innodb_undo_directory",
+        "[mysqld-4.1]",
+    ] {
         assert!(left_out(&applied).contains(&option), "{option}: {:?}", applied.left_out);
     }
     assert!(applied.added.contains(&("max_connections".to_owned(), "60".to_owned())), "{:?}", applied.added);
