@@ -34,9 +34,11 @@ pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects)
     let wait = wait_of_settings(&findings, suspects);
     // What accounts for next to nothing, or for nobody knows how much, does not lead where most is not explained, nor
     // before the instructions that the change consists of.
-    let is_unexplained = |finding: &Finding| match finding.word {
-        Word::NotExplained => finding.weight >= LEFT_OVER,
-        _ => finding.cause == Cause::Instructions && cx.is_other_work() && finding.weight > 0.0,
+    let is_left_over = |finding: &Finding| finding.word == Word::NotExplained && finding.weight >= LEFT_OVER;
+    let has_left_over = findings.iter().any(is_left_over);
+    let is_unexplained = |finding: &Finding| match has_left_over {
+        true => is_left_over(finding),
+        false => finding.cause == Cause::Instructions && cx.is_other_work() && finding.weight > 0.0,
     };
     let has_unexplained = !suspects.are_only_difference() && findings.iter().any(is_unexplained);
     let is_little = |finding: &Finding| match finding.share {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use rqps_model::{Group, counted};
-use rqps_stats::{Class, Detector, Tag, Verdict};
+use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{MissedBy, RunVerdicts, VersionRow, judge_run_relative_to, rules_of, version_rows};
 
@@ -213,6 +213,35 @@ impl<'a> Judged<'a> {
     /// Those of them that have a place in tables.
     pub fn measured(&self) -> impl Iterator<Item = usize> + '_ {
         self.candidates().filter(|arm| !is_unmeasured(self.run, &self.run.arms[*arm].name))
+    }
+
+    /// The metrics by which the costs of a test, or of all, were judged.
+    pub fn cost_metrics(&self, test: Option<&str>) -> BTreeSet<Metric> {
+        let of_test =
+            |one: &&Verdict| one.detector == Detector::Cost && test.is_none_or(|test| one.test == test);
+        self.verdicts.on_candidates().filter(of_test).map(|one| one.metric).collect()
+    }
+
+    /// What compares all arms in a test, and its label: one metric. Where some arms' costs were judged by instructions
+    /// and others' by CPU time, it is the CPU time of all.
+    pub fn across_arms(&self, test: &str, detector: Detector) -> (Detector, String) {
+        let metrics = self.cost_metrics(Some(test));
+        let is_told = detector == Detector::Cost
+            && metrics.contains(&Metric::CpuUs)
+            && self.cost_metrics(None).len() > 1;
+        if !is_told {
+            return (detector, test.to_owned());
+        }
+        let shown = if metrics.len() > 1 { Detector::Cpu } else { detector };
+        (shown, format!("{test} ({})", Metric::CpuUs.measure().label))
+    }
+
+    /// The verdict on an arm in what [`Judged::across_arms`] compares: where CPU time is the arm's cost, it has no
+    /// verdict of its own.
+    pub fn verdict_across_arms(&self, test: &str, arm: usize, shown: Detector) -> Option<&Verdict> {
+        let of = |detector| self.verdicts.verdict(test, arm, detector);
+        let as_cost = || of(Detector::Cost).filter(|one| one.metric.measure().detector == shown);
+        of(shown).or_else(as_cost)
     }
 
     /// The verdicts on all measured arms.

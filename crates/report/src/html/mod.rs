@@ -32,7 +32,7 @@ pub use joint::{JointPage, JointRow, joint_levels, joint_page};
 use maud::{Markup, PreEscaped, html};
 use rqps_charts::{Theme, VersionChart};
 use rqps_explain::{ExplainRequest, Explanation, explain};
-use rqps_stats::{Detector, Metric, Verdict};
+use rqps_stats::{Detector, Metric};
 use rqps_store::Run;
 use shell::Frame;
 pub use site::{SiteFile, SiteRun, site_pages, site_run, site_stems};
@@ -176,30 +176,19 @@ impl<'a> Page<'a> {
 
     /// The metrics of the cost, in words.
     fn cost_metrics(&self) -> String {
-        let labels = self.cost_metrics_of(None).into_iter().map(|metric| metric.measure().label);
+        let labels = self.cost_metrics_of_all().into_iter().map(|metric| metric.measure().label);
         labels.collect::<Vec<_>>().join(" or ")
     }
 
-    /// The metrics by which the costs of a test, or of all, were judged.
-    fn cost_metrics_of(&self, test: Option<&str>) -> BTreeSet<Metric> {
-        let verdicts = self.judged.iter().flat_map(|judged| judged.verdicts.on_candidates());
-        let of_test =
-            |one: &&Verdict| one.detector == Detector::Cost && test.is_none_or(|test| one.test == test);
-        verdicts.filter(of_test).map(|one| one.metric).collect()
+    /// The metrics by which costs were judged.
+    fn cost_metrics_of_all(&self) -> BTreeSet<Metric> {
+        self.judged.as_ref().map_or_else(BTreeSet::new, |judged| judged.cost_metrics(None))
     }
 
-    /// What charts show of a test, and its label. Points of one row have one metric: where some arms' costs were
-    /// judged by instructions and others' by CPU time, it is the CPU time of all.
+    /// What charts show of a test, and its label.
     fn charted(&self, test: &str, detector: Detector) -> (Detector, String) {
-        let metrics = self.cost_metrics_of(Some(test));
-        let is_told = detector == Detector::Cost
-            && metrics.contains(&Metric::CpuUs)
-            && self.cost_metrics_of(None).len() > 1;
-        if !is_told {
-            return (detector, test.to_owned());
-        }
-        let shown = if metrics.len() > 1 { Detector::Cpu } else { detector };
-        (shown, format!("{test} ({})", Metric::CpuUs.measure().label))
+        let unjudged = || (detector, test.to_owned());
+        self.judged.as_ref().map_or_else(unjudged, |judged| judged.across_arms(test, detector))
     }
 
     /// Indexes of the arms compared with base, without the control.

@@ -183,7 +183,7 @@ fn verdict_cell(page: &Page<'_>, verdict: Option<&Verdict>) -> Markup {
         _ => format!("{}, {}", verdict.metric.measure().label, counted(verdict.blocks, "block")),
     };
     let is_other = verdict.detector == Detector::Cost && verdict.metric == Metric::CpuUs;
-    let other = (is_other && page.cost_metrics_of(None).len() > 1).then(|| verdict.metric.measure().label);
+    let other = (is_other && page.cost_metrics_of_all().len() > 1).then(|| verdict.metric.measure().label);
     html! {
         td.num.tint-worse[mark == Mark::Worse].tint-better[mark == Mark::Better] data-sort=(verdict.ratio)
             title=(title) {

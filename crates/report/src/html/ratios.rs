@@ -98,12 +98,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
 /// An arm's ratio in a test, as a point.
 pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Detector) -> Option<RatioPoint> {
     match &page.judged {
-        Some(judged) => {
-            let of = |detector| judged.verdicts.verdict(&step.name, arm, detector);
-            // Where it is the cost, CPU time has no verdict of its own.
-            let as_cost = || of(Detector::Cost).filter(|one| one.metric.measure().detector == detector);
-            point_of(of(detector).or_else(as_cost)?)
-        }
+        Some(judged) => point_of(judged.verdict_across_arms(&step.name, arm, detector)?),
         None => {
             let ratio = page.pair(arm).ranked_ratio(&step.name)?;
             let decimals_max = DECIMALS_ALONE;

@@ -19,7 +19,7 @@ use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::tables::disturbed;
-use crate::tables::verdicts::confidences;
+use crate::tables::verdicts::{COST_DECIMALS_MAX, confidences};
 use crate::verdict_lines::{Judged, Line};
 
 /// Few replicates don't support more.
@@ -107,9 +107,10 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
     let mut table = Table::new("costs", title, columns, 1);
     table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
     table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
+    let decimals_max = if has_verdicts(judged) { COST_DECIMALS_MAX } else { RATIO_DECIMALS_MAX };
     for line in &lines {
-        let mut cells = figures(costs.get(line.test));
-        cells.extend(figures(rates.get(line.test)));
+        let mut cells = figures(costs.get(line.test), decimals_max);
+        cells.extend(figures(rates.get(line.test), RATIO_DECIMALS_MAX));
         cells.push(Cell::words(line.test));
         table.row_in(&line.group.title, cells);
     }
@@ -143,10 +144,10 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
     [Block::Text(text), Block::Table(table)]
 }
 
-fn figures(figure: Option<&Figure>) -> Vec<Cell> {
+fn figures(figure: Option<&Figure>, decimals_max: usize) -> Vec<Cell> {
     figure.map_or_else(
         || vec![Cell::missing(); 3],
-        |one| Cell::estimate((one.ratio, one.interval.0, one.interval.1), RATIO_DECIMALS_MAX).to_vec(),
+        |one| Cell::estimate((one.ratio, one.interval.0, one.interval.1), decimals_max).to_vec(),
     )
 }
 

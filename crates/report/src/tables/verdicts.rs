@@ -26,7 +26,7 @@ use rqps_store::{InvalidInPart, NoResult, Run};
 use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
 
-use crate::comparison::{ComparedArm, Comparison, Layout, StepKind};
+use crate::comparison::{ComparedArm, Comparison, Layout, StepKind, numbered};
 use crate::document::{Block, Cell, Column, Table, keep_footnotes_once};
 use crate::error::Result;
 use crate::tables::{answer, conditions, disturbed, doubts, headline, relative, trust, undecided, unpaired};
@@ -34,6 +34,9 @@ use crate::verdict_lines::{
     IMPROVEMENTS, Judged, LESS_OF_A_RESOURCE, Line, MIXED, MORE_OF_A_RESOURCE, changed,
 };
 use crate::words;
+
+/// The digits of a ratio of costs, where its interval supports them.
+pub(crate) const COST_DECIMALS_MAX: usize = 4;
 
 /// Maximum items of a list of changes.
 const CHANGES_MAX: usize = 20;
@@ -63,7 +66,9 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
             let open = undecided::open(&judged, &lines).map(Block::Text);
             let all =
                 shows_all_arms(comparison, &judged).then(|| relative::table(comparison, StepKind::Tests));
-            let first = std::iter::once(Block::Items(arms)).chain(open).chain(all.map(Block::Table));
+            let costs = costs_of_all(comparison, &judged);
+            let all = all.into_iter().chain(costs).map(Block::Table);
+            let first = std::iter::once(Block::Items(arms)).chain(open).chain(all);
             of_run.splice(doubts..doubts, first);
         }
         if of_run.is_empty() {
@@ -75,6 +80,39 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         blocks.push(trust::items(&judged));
     }
     Ok(blocks)
+}
+
+/// The costs of all tests and arms in one table; none where runs are compared, or without any.
+fn costs_of_all(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Option<Table> {
+    if comparison.runs().len() > 1 {
+        return None;
+    }
+    let others: Vec<ComparedArm<'_>> = comparison.others().copied().collect();
+    let mut columns = numbered(&others);
+    columns.push(Column::words("test"));
+    let mut table = Table::new("relative_cost", "Relative cost per operation", columns, 1);
+    for step in comparison.steps(StepKind::Tests) {
+        let (shown, label) = judged.across_arms(&step.name, Detector::Cost);
+        let cell = |other: &ComparedArm<'_>| {
+            let arm = judged.run.arms.iter().position(|arm| arm.name == other.arm.name)?;
+            let one = judged.verdict_across_arms(&step.name, arm, shown)?;
+            let [ratio, ..] = Cell::estimate((one.ratio, one.low, one.high), COST_DECIMALS_MAX);
+            Some(Cell { tint: words::verdict_cell(one).tint, ..ratio })
+        };
+        let cells: Vec<Option<Cell>> = others.iter().map(cell).collect();
+        if cells.iter().any(Option::is_some) {
+            let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(Cell::missing));
+            table.row_in(&step.group.title, cells.chain([Cell::words(label)]).collect());
+        }
+    }
+    table.preamble.push(format!("Relative to: {}", comparison.base.label()));
+    let metrics = judged.cost_metrics(None);
+    let metric = if metrics.contains(&Metric::Instructions) { Metric::Instructions } else { Metric::CpuUs };
+    table.footnotes.push(format!(
+        "{} per operation, where a test names no other metric; below 1 is cheaper",
+        metric.measure().label
+    ));
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// Whether the rates of all tests and arms come first in one table: the verdicts have one for each arm.
