@@ -353,7 +353,7 @@ fn an_index_with_a_path_outside_is_refused() {
     let index = scene.source().join(".git/index");
     let mut content = fs::read(&index).unwrap();
     let name = b".gitattributes";
-    let at = content.windows(name.len()).position(|window| window == name).unwrap();
+    let at = memchr::memmem::find(&content, name).unwrap();
     content[at..at + name.len()].copy_from_slice(b"../secret-file");
     fs::write(&index, content).unwrap();
     let message = scene.build(&scene.source().to_string_lossy()).0.unwrap_err().to_string();

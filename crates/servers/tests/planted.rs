@@ -87,7 +87,7 @@ fn state_of(path: &Path) -> (Vec<u8>, u32, u32) {
 }
 
 fn contains(content: &[u8], text: &str) -> bool {
-    content.windows(text.len()).any(|window| window == text.as_bytes())
+    memchr::memmem::find(content, text.as_bytes()).is_some()
 }
 
 fn files_below(root: &Path) -> Vec<PathBuf> {

@@ -102,7 +102,7 @@ pub(super) fn libc_version() -> Option<String> {
         _ => None,
     })?;
     let bytes = fs::read(&path).ok()?;
-    let at = bytes.windows(WORDS.len()).position(|window| window == WORDS)?;
+    let at = memchr::memmem::find(&bytes, WORDS)?;
     let sentence = String::from_utf8_lossy(&bytes[at..bytes.len().min(at + 120)]).into_owned();
     let version = sentence.split_once(VERSION)?.1.split(['.', '\n']).take(2).collect::<Vec<_>>().join(".");
     Some(format!("glibc {}", version.trim()))
