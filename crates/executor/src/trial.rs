@@ -26,16 +26,18 @@ pub(crate) struct Trial<'a> {
 impl<'a> Trial<'a> {
     /// Creates a data directory for each kind of arm and starts its server on it, one after the other.
     /// Returns the errors of arms that did not start, by index. Equal arms are tried once, and the plan's
-    /// first not at all: it is started right after this.
+    /// first not at all if it is started right after this.
     pub fn failures(&mut self, control: &mut RunControl<'_>) -> Result<BTreeMap<usize, Error>> {
         let arms = 0..self.setup.plan.arms.len();
         let mut tried = BTreeSet::new();
-        // Blocks load without the arm's environment, so their first start does not try it.
-        if self.setup.plan.protocol == Protocol::Sequence || self.setup.plan.arms[0].env.is_empty() {
+        let all: BTreeSet<_> = arms.clone().map(|arm| self.kind(arm)).collect();
+        // Blocks load without the arm's environment and with another config, so their first start neither tries it nor
+        // says what other arms are compared with.
+        let is_alone = all.len() == 1 && self.setup.plan.arms[0].env.is_empty();
+        if self.setup.plan.protocol == Protocol::Sequence || is_alone {
             tried.insert(self.kind(0));
         }
-        let kinds = arms.clone().map(|arm| self.kind(arm)).filter(|kind| !tried.contains(kind));
-        let kinds = kinds.collect::<BTreeSet<_>>().len();
+        let kinds = all.len() - tried.len();
         if kinds > 0 {
             control.progress.stage("starting each kind of arm once, before anything is measured");
         }

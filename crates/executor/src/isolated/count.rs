@@ -19,7 +19,7 @@ use rqps_plan::isolated::{BlockPlan, LOADS, seconds_through};
 use rqps_plan::{Isolated, Plan, StepDef};
 use rqps_servers::{Instrument, instrument};
 use rqps_store::Run;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -173,23 +173,21 @@ impl Blocks<'_> {
         for (arm, of_arm) in &all {
             of_arm.iter().try_for_each(|observation| self.keep_count((arm, None), observation, took_ms))?;
         }
-        // One cause may fail all arms.
-        let mut by_cause: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let Some((first, error)) = failed.first() else { return Ok(()) };
+        let names: Vec<&str> = failed.iter().map(|(arm, _)| &**arm).collect();
+        let has_counts = !self.countable(&names.iter().copied().collect(), &starts).is_empty();
+        let of = if has_counts { format!("of {} ", names.join(", ")) } else { String::new() };
+        let text = format!(
+            "instructions of {} are not counted: {}; costs {of}are judged by CPU time",
+            names.join(", "),
+            error.short_text_of(first)
+        );
+        control.progress.note(&text);
+        self.writer.add_note(None, &text)?;
         for (arm, error) in &failed {
-            by_cause.entry(error.short_text_of(arm)).or_default().push(arm);
-        }
-        let all_failed: BTreeSet<&str> = failed.iter().map(|(arm, _)| &**arm).collect();
-        let has_counts = !self.countable(&all_failed, &starts).is_empty();
-        for (why, arms) in by_cause {
-            let names = arms.join(", ");
-            let of = if has_counts { format!("of {names} ") } else { String::new() };
-            let text =
-                format!("instructions of {names} are not counted: {why}; costs {of}are judged by CPU time");
-            control.progress.note(&text);
-            self.writer.add_note(None, &text)?;
-            for (arm, test) in arms.iter().flat_map(|arm| tests.iter().map(move |test| (arm, test))) {
+            for test in &tests {
                 let none = not_counted(test, drawn.number, context);
-                self.keep_count((arm, Some(why.clone())), &none, took_ms)?;
+                self.keep_count((arm, Some(error.short_text_of(arm))), &none, took_ms)?;
             }
         }
         Ok(())

@@ -298,11 +298,6 @@ impl Data {
         let (seq, step) = (begun.seq, snapshot.step());
         control.progress.action_started(&[seq], &name, &step);
         let mut active = ActiveArm::start(snapshot.arm, &name, (system, &spec), control)?;
-        if snapshot.load == 1 {
-            // A run that is interrupted in its first load tells of its servers.
-            let facts = active.read_facts().map_err(|error| active.failed(&step, error, control))?;
-            blocks.writer.put_arm(&entry(blocks.setup, snapshot.arm, active.instance.applied(), facts))?;
-        }
         let task = Task { plan, driver: blocks.setup.driver, arm: &active };
         if !snapshot.changed {
             self.load_warnings.insert(snapshot.arm, active.instance.warnings());
