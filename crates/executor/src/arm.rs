@@ -198,7 +198,7 @@ impl ActiveArm {
         Ok(facts)
     }
 
-    fn read_facts(&self) -> Result<InstanceFacts> {
+    pub(crate) fn read_facts(&self) -> Result<InstanceFacts> {
         let mut admin = self.admin(ASKING_FACTS)?;
         let version_text = admin.version_text().map_err(Error::session(&self.name, ASKING_FACTS))?;
         let (facts, settings) = (admin.build_facts()?, admin.settings()?);

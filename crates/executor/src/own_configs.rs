@@ -34,7 +34,8 @@ impl fmt::Display for Without {
         match self.options.keys().any(|option| is_of_a_plugin(option)) {
             true => write!(
                 f,
-                "{build} knows {options} of config {config} only once a plugin is loaded, or not at all, and runs without"
+                "{build} knows {options} of config {config} only with a plugin that is not loaded or not there, or not \
+                 at all, and runs without"
             )?,
             false => write!(f, "{build} does not know {options} of config {config} and runs without")?,
         }

@@ -361,7 +361,7 @@ impl Execution {
         if !self.is_new() {
             return Ok(BTreeMap::new());
         }
-        let trial = Trial { setup: &self.setup, folder: self.writer.folder() };
+        let mut trial = Trial { setup: &self.setup, writer: &mut self.writer };
         let failures = trial.failures(control)?;
         let is_left = |arm: &usize| *arm != self.setup.plan.base_index() && !failures.contains_key(arm);
         let compares = (0..self.setup.plan.arms.len()).any(|arm| is_left(&arm));

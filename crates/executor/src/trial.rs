@@ -1,15 +1,15 @@
 //! Starts every arm once before the first is measured: a missing library, or a setting that a server rejects,
 //! shows in the first minute and not after hours of other arms.
 
-use crate::arm::{Ingredients, not_started};
+use crate::arm::{ActiveArm, Ingredients, not_started};
 use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::isolated::with_config_of_blocks;
+use crate::isolated::{entry, with_config_of_blocks};
 use crate::setup::Setup;
 use crate::spec::server_spec;
 use rqps_plan::Protocol;
 use rqps_servers::ServerSpec;
-use rqps_store::RunFolder;
+use rqps_store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -20,22 +20,24 @@ const TRIAL: &str = "_trial";
 /// Starts the arms of a run once.
 pub(crate) struct Trial<'a> {
     pub setup: &'a Setup,
-    pub folder: &'a RunFolder,
+    pub writer: &'a mut RunWriter,
 }
 
-impl Trial<'_> {
+impl<'a> Trial<'a> {
     /// Creates a data directory for each kind of arm and starts its server on it, one after the other.
     /// Returns the errors of arms that did not start, by index. Equal arms are tried once, and the plan's
-    /// first not at all: it is started right after this.
-    pub fn failures(&self, control: &mut RunControl<'_>) -> Result<BTreeMap<usize, Error>> {
+    /// first not at all if it is started right after this.
+    pub fn failures(&mut self, control: &mut RunControl<'_>) -> Result<BTreeMap<usize, Error>> {
         let arms = 0..self.setup.plan.arms.len();
         let mut tried = BTreeSet::new();
-        // Blocks load without the arm's environment, so their first start does not try it.
-        if self.setup.plan.protocol == Protocol::Sequence || self.setup.plan.arms[0].env.is_empty() {
+        let all: BTreeSet<_> = arms.clone().map(|arm| self.kind(arm)).collect();
+        // Blocks load without the arm's environment and with another config, so their first start neither tries it nor
+        // says what other arms are compared with.
+        let is_alone = all.len() == 1 && self.setup.plan.arms[0].env.is_empty();
+        if self.setup.plan.protocol == Protocol::Sequence || is_alone {
             tried.insert(self.kind(0));
         }
-        let kinds = arms.clone().map(|arm| self.kind(arm)).filter(|kind| !tried.contains(kind));
-        let kinds = kinds.collect::<BTreeSet<_>>().len();
+        let kinds = all.len() - tried.len();
         if kinds > 0 {
             control.progress.stage("starting each kind of arm once, before anything is measured");
         }
@@ -64,22 +66,25 @@ impl Trial<'_> {
 
     /// Build, its place, config and environment: arms with equal ones start alike. Beside equal servers, a place may
     /// have other programs of the driver.
-    fn kind(&self, arm: usize) -> (&str, &Path, &str, &BTreeMap<String, String>) {
+    fn kind(&self, arm: usize) -> (&'a str, &'a Path, &'a str, &'a BTreeMap<String, String>) {
         let Ingredients { build, config, .. } = &self.setup.ingredients[arm];
         (&build.hash, &build.root, &config.hash, &self.setup.plan.arms[arm].env)
     }
 
-    fn start(&self, arm: usize, control: &RunControl<'_>) -> Result<()> {
+    /// Keeps what the server says about itself, so that a run which ends soon tells it.
+    fn start(&mut self, arm: usize, control: &RunControl<'_>) -> Result<()> {
         let name = &self.setup.plan.arms[arm].name;
         let spec = self.spec(arm);
         let failed = || not_started(name, &spec.data_dir);
         let system = self.setup.ingredients[arm].system;
         system.create(&spec, control.stop).map_err(failed())?;
         self.setup.place.write_owner()?;
-        let instance = system.open(&spec, control.stop).map_err(failed())?;
-        let checked = self.setup.driver.check_instance(name, &*instance);
-        instance.discard();
-        checked?;
+        let active = ActiveArm::start(arm, name, (system, &spec), control)?;
+        let said =
+            self.setup.driver.check_instance(name, &*active.instance).and_then(|()| active.read_facts());
+        let applied = active.instance.applied().clone();
+        active.instance.discard();
+        self.writer.put_arm(&entry(self.setup, arm, &applied, said?))?;
         // The server started: its log is of no use.
         let logs = self.logs_dir(arm);
         std::fs::remove_dir_all(&logs).map_err(|source| Error::File { action: "remove", path: logs, source })
@@ -87,7 +92,8 @@ impl Trial<'_> {
 
     fn spec(&self, arm: usize) -> ServerSpec {
         let data_dir = self.setup.place.data_dir(TRIAL);
-        let spec = server_spec(&self.setup.plan, arm, &self.setup.ingredients[arm], data_dir, self.folder);
+        let spec =
+            server_spec(&self.setup.plan, arm, &self.setup.ingredients[arm], data_dir, self.writer.folder());
         let spec = ServerSpec { log_dir: self.logs_dir(arm), ..spec };
         match self.setup.plan.protocol {
             Protocol::Sequence => spec,
@@ -96,6 +102,6 @@ impl Trial<'_> {
     }
 
     fn logs_dir(&self, arm: usize) -> PathBuf {
-        self.folder.logs_dir().join(&self.setup.plan.arms[arm].name).join(TRIAL)
+        self.writer.folder().logs_dir().join(&self.setup.plan.arms[arm].name).join(TRIAL)
     }
 }

@@ -8,7 +8,7 @@
 use rqps_model::random::Stream;
 
 use crate::estimate::load_seconds;
-use crate::model::Arm;
+use crate::model::{Arm, Isolated};
 use crate::plan::Plan;
 use crate::step::StepDef;
 use rqps_model::Dbms;
@@ -166,6 +166,15 @@ pub fn loads_seconds(plan: &Plan) -> f64 {
 /// Estimated seconds of a block of `tests` tests, before one has been measured.
 pub fn block_seconds(plan: &Plan, tests: usize) -> f64 {
     windows_and_overhead(plan, tests).1 + windows_seconds(plan, tests)
+}
+
+/// The share of counting instructions in the time of a block, if they are counted under an instrument.
+pub fn counting_share(plan: &Plan, tests: usize) -> f64 {
+    let with = |count_instructions| {
+        let isolated = Some(Isolated { count_instructions, ..plan.blocks() });
+        block_seconds(&Plan { isolated, ..plan.clone() }, tests)
+    };
+    1.0 - with(false) / with(true)
 }
 
 /// Those in windows, whose length is given: they take as long on a busy host.

@@ -22,6 +22,12 @@ pub(crate) const OF_POSTGRES: [&str; 11] = [
 /// Options of MySQL and MariaDB whose name of files stays without its directory: without a value, they switch a log on.
 const NAMES_OF_LOGS: [&str; 1] = ["log_bin"];
 
+/// Options of MySQL and MariaDB that have commits wait for replicas, none of which connects.
+const WAITS_FOR_REPLICAS: [&str; 2] = ["rpl_semi_sync_master_timeout", "rpl_semi_sync_source_timeout"];
+
+/// Beginning of MySQL's options that have a server join others.
+const JOINS: &str = "group_replication_";
+
 /// In names of options whose files are only read, and that make a difference: certificates and keys.
 const ONLY_READ: [&str; 2] = ["ssl_", "_key_path"];
 
@@ -32,15 +38,24 @@ pub(crate) fn left_out() -> LeftOut {
     LeftOut { reason: REASON.to_owned(), ..LeftOut::default() }
 }
 
-/// An option of MySQL or MariaDB with paths out of the data directory, and the value that is set instead; empty if none
-/// is. `None` if it has no such path.
+/// An option of MySQL or MariaDB with paths out of the data directory or that depends on other servers, and the value
+/// that is set instead; empty if none is. `None` if it is no such option.
 pub(crate) fn of_mysql(option: &str, value: &str) -> Option<(LeftOut, String)> {
+    let left = LeftOut { option: option.to_owned(), value: value.to_owned(), ..left_out() };
+    if option.starts_with(JOINS) {
+        return Some((left, String::new()));
+    }
+    if WAITS_FOR_REPLICAS.contains(&option) && value != "0" {
+        let reason = "0 is used: no replica connects that commits could wait for".to_owned();
+        let taken = Some("0".to_owned());
+        return Some((LeftOut { reason, taken, ..left }, "0".to_owned()));
+    }
     let leads_out = |path: &str| path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..");
     if ONLY_READ.iter().any(|part| option.contains(part)) || !value.split([';', ':']).any(leads_out) {
         return None;
     }
     let name = value.rsplit('/').next().filter(|_| NAMES_OF_LOGS.contains(&option)).unwrap_or_default();
-    let mut left = LeftOut { option: option.to_owned(), value: value.to_owned(), ..left_out() };
+    let mut left = left;
     if !name.is_empty() {
         (left.reason, left.taken) = (format!("{name} is used: {REASON}"), Some(name.to_owned()));
     }
@@ -64,9 +79,12 @@ mod tests {
             ("innodb_data_file_path", "ibdata1:12M;/srv/ibdata2:12M:autoextend"),
             ("innodb_directories", "/a;/b"),
             ("relay_log", "~/relay"),
+            ("group_replication_group_seeds", "db1:33061,db2:33061"),
         ] {
             assert_eq!(instead(option, value), Some((None, String::new())), "{option}");
         }
+        let timeout = instead("rpl_semi_sync_source_timeout", "4294967295");
+        assert_eq!(timeout, Some((Some("0".to_owned()), "0".to_owned())));
         for (option, value) in [
             ("log_bin", "binlog"),
             ("innodb_data_file_path", "ibdata1:12M:autoextend"),

@@ -56,10 +56,11 @@ pub(crate) trait System: Sync {
     /// config.
     fn fill(&self, new: &NewDataDir<'_>) -> Result<Applied>;
 
-    /// The options that a build knows. `place` is an empty directory of the user.
+    /// The options that a build knows with what a config loads. `place` is an empty directory of the user.
     fn known_options<'a>(
         &self,
         build: &'a Build,
+        config: &Config,
         user: &'a ServerUser,
         place: &'a Path,
     ) -> Result<Box<dyn Known + 'a>>;
@@ -197,6 +198,11 @@ pub(crate) trait Known {
     /// Why the build refuses values of options that it knows; `None` if it accepts all, or only its start can tell.
     fn refusal(&self, _options: &[(&str, &str)]) -> Result<Option<String>> {
         Ok(None)
+    }
+
+    /// The value of an option that nothing sets; `None` if it is not listed.
+    fn default_of(&self, _option: &str) -> Option<&str> {
+        None
     }
 
     /// The names that it lists.

@@ -1,5 +1,6 @@
 //! Options of a config that a build does not know, or whose values it refuses: found before any data is loaded.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -67,7 +68,7 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
     if options.is_empty() {
         return Ok(Vec::new());
     }
-    ask(build, scratch, |known| {
+    ask((build, config), scratch, |known| {
         let value = |name: &str| {
             let found = config.options.iter().find(|(option, _)| option == name);
             found.map_or("", |(_, value)| value.as_str())
@@ -82,12 +83,17 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
     })
 }
 
-/// Those of some options that the build knows.
+/// Those of some options that the build knows beside a config.
 ///
 /// # Errors
 /// As of [`unknown_options`].
-pub fn known_among(build: &Build, options: &[String], scratch: &Path) -> Result<Vec<String>> {
-    ask(build, scratch, |known| {
+pub fn known_among(
+    build: &Build,
+    config: &Config,
+    options: &[String],
+    scratch: &Path,
+) -> Result<Vec<String>> {
+    ask((build, config), scratch, |known| {
         let mut found = Vec::new();
         for option in options {
             if known.has(option)? {
@@ -98,13 +104,29 @@ pub fn known_among(build: &Build, options: &[String], scratch: &Path) -> Result<
     })
 }
 
+/// The values of some options if nothing sets them, those that the build lists.
+///
+/// # Errors
+/// As of [`unknown_options`].
+pub fn defaults_of(
+    build: &Build,
+    config: &Config,
+    options: &[&str],
+    scratch: &Path,
+) -> Result<BTreeMap<String, String>> {
+    ask((build, config), scratch, |known| {
+        let default = |option: &&str| Some(((*option).to_owned(), known.default_of(option)?.to_owned()));
+        Ok(options.iter().filter_map(default).collect())
+    })
+}
+
 /// The options of a config that the build knows and whose values it refuses, with its messages.
 ///
 /// # Errors
 /// As of [`unknown_options`].
 pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<LeftOut>> {
     let own = systems::get(build.dbms).own_options();
-    ask(build, scratch, |known| {
+    ask((build, config), scratch, |known| {
         let mut options = Vec::new();
         for (option, value) in config.options.iter().filter(|(option, _)| !own.contains(&option.as_str())) {
             let value = config.value_before(build, option).map_or(value, |before| &before.value);
@@ -157,12 +179,17 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn ask<T>(build: &Build, scratch: &Path, question: impl FnOnce(&dyn Known) -> Result<T>) -> Result<T> {
+fn ask<T>(
+    (build, config): (&Build, &Config),
+    scratch: &Path,
+    question: impl FnOnce(&dyn Known) -> Result<T>,
+) -> Result<T> {
     let user = server_user()?;
     let place = scratch.join(format!("options-{}", std::process::id()));
     make_private_dir(&place, &user)?;
-    let answer =
-        systems::get(build.dbms).known_options(build, &user, &place).and_then(|known| question(&*known));
+    let answer = systems::get(build.dbms)
+        .known_options(build, config, &user, &place)
+        .and_then(|known| question(&*known));
     fs::remove_dir_all(&place).map_err(Error::file("remove", &place))?;
     answer
 }

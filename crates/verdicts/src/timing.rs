@@ -106,13 +106,18 @@ pub fn load_seconds(run: &Run) -> f64 {
     by_work.values().map(|times| mean(times)).sum()
 }
 
-/// Seconds of a resume that measures for `seconds`: a run of blocks that ended has no data directories, so that a
-/// resume makes all its `loads` again.
+/// A resume begins with servers to start; and neither blocks nor loads all take as long.
+const SECONDS_TO_RESUME: f64 = 30.0;
+const LONGER_BLOCKS: f64 = 1.2;
+
+/// Seconds of a resume that measures for `seconds`, in whole minutes with some room: a run of blocks that ended has no
+/// data directories, so that a resume makes all its `loads` again.
 pub fn seconds_of_resume(run: &Run, seconds: f64, loads: usize) -> f64 {
-    match run.meta.protocol.as_str() {
+    let seconds = match run.meta.protocol.as_str() {
         "isolated" => seconds + load_seconds(run) * loads as f64,
         _ => seconds,
-    }
+    };
+    60.0 * ((seconds * LONGER_BLOCKS + SECONDS_TO_RESUME) / 60.0).ceil().max(1.0)
 }
 
 /// A duration for planning, rounded up: `70 s`, `25 min`, `3 h 10 min`, `2 days`.
@@ -126,14 +131,9 @@ pub fn about(seconds: f64) -> String {
     }
 }
 
-/// A resume begins with servers to start; and neither blocks nor loads all take as long.
-const SECONDS_TO_RESUME: f64 = 30.0;
-const LONGER_BLOCKS: f64 = 1.2;
-
-/// The command of a resume that takes these [`seconds_of_resume`], with some room: `rqps resume RUN --more 25m`.
+/// The command of a resume that takes these [`seconds_of_resume`]: `rqps resume RUN --more 25m`.
 pub fn resume_command(run: &Run, seconds: f64) -> String {
-    let minutes = ((seconds * LONGER_BLOCKS + SECONDS_TO_RESUME) / 60.0).ceil().max(1.0);
-    format!("rqps resume {} --more {minutes:.0}m", run.folder.name())
+    format!("rqps resume {} --more {:.0}m", run.folder.name(), seconds / 60.0)
 }
 
 /// Seconds covered by at least one of the intervals, whose ends are in milliseconds.

@@ -32,8 +32,8 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
             Err(Usage(format!("--base and --head are both {base}: name two builds")).into())
         }
         (None, Some(base), Some(head)) => {
-            let plan = plan(base, head, args)?;
-            super::run::expect_time_for_verdicts(&plan)?;
+            let mut plan = plan(base, head, args)?;
+            super::run::fit_to_budget(&mut plan)?;
             let execution = super::run::begin(context, plan)?;
             say_if_same(&execution.arms());
             let (folder, mut is_judged) = (execution.folder(), false);

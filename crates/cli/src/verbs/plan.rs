@@ -44,8 +44,8 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
 
 fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
-    let plan = read_plan(name)?;
-    super::run::expect_time_for_verdicts(&plan)?;
+    let mut plan = read_plan(name)?;
+    super::run::fit_to_budget(&mut plan)?;
     let driver = KIT.driver(&plan)?;
     plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
     let ingredients = rqps_executor::foresee(&KIT, &plan, &context.dirs)?;

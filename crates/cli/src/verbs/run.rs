@@ -16,7 +16,7 @@ use rqps_builds::Dirs;
 use rqps_executor::{Execution, Finish, Ingredients, Needs};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::{Isolated, Plan, Protocol};
+use rqps_plan::{Plan, Protocol};
 use rqps_store::{BlockStatus, NoResult, Run, RunFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         }
         set_budget(&mut plan, budget)?;
     }
-    expect_time_for_verdicts(&plan)?;
+    fit_to_budget(&mut plan)?;
     let mut execution = begin(context, plan)?;
     if args.keep_data {
         execution.keep_data();
@@ -51,14 +51,27 @@ const HOPELESS_FACTOR: f64 = 10.0;
 /// and this much more: a block of a small plan is soon measured, and may be all that is wanted.
 const HOPELESS_SECONDS: f64 = 5.0 * 60.0;
 
+/// Leaves out counting instructions under valgrind if the first verdicts would come after the budget with it: three
+/// MySQL servers take longer to count than to measure.
+///
 /// # Errors
 /// If the budget of a new run is hopeless: it would end after minutes without a verdict.
-pub fn expect_time_for_verdicts(plan: &Plan) -> Result<(), Usage> {
-    let is_promised = |blocks: &Isolated| blocks.blocks_min > 0;
-    let Some(budget) = plan.budget.filter(|_| !plan.isolated.as_ref().is_some_and(is_promised)) else {
+pub fn fit_to_budget(plan: &mut Plan) -> Result<(), Usage> {
+    let Some(budget) = plan.budget.filter(|_| plan.blocks().blocks_min == 0) else {
         return Ok(());
     };
-    let (budget_s, needed_s) = (budget.as_secs_f64(), first_verdicts_seconds(plan));
+    let budget_s = budget.as_secs_f64();
+    if let Some(seconds) = seconds_with_counting(plan).filter(|seconds| *seconds > budget_s) {
+        plan.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
+        out::message(&format!(
+            "costs are CPU time: counting instructions as well would take about {} until the first verdicts, more than \
+             the budget of {}; --budget {:.0}m allows for it",
+            duration_text(seconds),
+            duration_text(budget_s),
+            (seconds / 60.0).ceil()
+        ));
+    }
+    let needed_s = first_verdicts_seconds(plan);
     if needed_s <= HOPELESS_FACTOR * budget_s || needed_s - budget_s <= HOPELESS_SECONDS {
         return Ok(());
     }
@@ -72,6 +85,14 @@ pub fn expect_time_for_verdicts(plan: &Plan) -> Result<(), Usage> {
         (needed_s / 60.0).ceil(),
         if tests > 1 { ", or fewer tests" } else { "" }
     )))
+}
+
+/// Estimated seconds until the first verdicts of a plan whose instructions are counted under valgrind.
+pub fn seconds_with_counting(plan: &Plan) -> Option<f64> {
+    let is_counted = plan.isolated.as_ref().is_some_and(|blocks| blocks.count_instructions)
+        && rqps_probe::counts_instructions().is_err()
+        && rqps_servers::instrument::available().is_some();
+    is_counted.then(|| first_verdicts_seconds(plan))
 }
 
 /// Gets the builds of a plan and creates its run folder.

@@ -7,8 +7,9 @@ use crate::progress::with_spinner;
 use crate::server_address::{environment, require_sql};
 use crate::{EXIT_FAILED, EXIT_INTERRUPTED, Usage, out};
 use anyhow::Context as _;
+use rqps_builds::Build;
 use rqps_executor::server::{Tables, load};
-use rqps_model::{BuildSpec, Dbms};
+use rqps_model::{BuildError, BuildSpec, Dbms, did_you_mean};
 use rqps_servers::{Server, ServerSpec, remove_data_dir};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
@@ -19,7 +20,8 @@ const LOG_LINES: usize = 10;
 
 pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     context.dirs.create_work()?;
-    let build: BuildSpec = args.build.parse().map_err(|e| Usage(format!("{e}")))?;
+    let build: BuildSpec =
+        args.build.parse().map_err(|error: BuildError| Usage(not_a_build(context, &args.build, &error)))?;
     require_sql(build.dbms)?;
     let build = get_build(context, &build)?;
     let place = rqps_executor::serve_dir(&context.dirs);
@@ -40,6 +42,17 @@ pub fn run(context: &Context, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     remove_data_dir(&spec.data_dir)?;
     std::fs::remove_dir_all(&place)?;
     outcome
+}
+
+/// What is wrong with a build's name, and which of the cached ones may be meant.
+fn not_a_build(context: &Context, name: &str, error: &BuildError) -> String {
+    let cached = rqps_builds::list_builds(&context.dirs).unwrap_or_default();
+    let labels: Vec<String> = cached.iter().map(Build::label).collect();
+    let meant = did_you_mean(name, labels.iter().map(String::as_str));
+    match meant.filter(|_| matches!(error, BuildError::NotABuild(_))) {
+        Some(meant) => format!("\"{name}\" is not a build. {meant}"),
+        None => error.to_string(),
+    }
 }
 
 fn serve(context: &Context, args: &ServeArgs, spec: &ServerSpec) -> anyhow::Result<ExitCode> {

@@ -63,7 +63,7 @@ fn render(context: &Context, path: &Path) -> anyhow::Result<(String, String)> {
     let mut lines = summary_lines(context, &run, &summary, &state, &estimate);
     lines.extend([String::new(), arms(&run).text(context.width, context.color)]);
     if !run.blocks.is_empty() {
-        lines.extend([String::new(), blocks(&run).text(context.width, context.color)]);
+        lines.extend([String::new(), blocks(&run, &state).text(context.width, context.color)]);
     }
     let events = events(&run);
     if !events.is_empty() {
@@ -135,7 +135,9 @@ impl Estimate {
             share: progress.map(|progress| progress.share),
             seconds_left: progress
                 .and_then(|progress| progress.ends_at_ms)
-                .map(|at| ((at - now_ms()) as f64 / 1e3).max(0.0)),
+                .map(|at| (at - now_ms()) as f64 / 1e3)
+                // Once the estimate is over, nobody knows.
+                .filter(|left| *left > 0.0),
             doing,
         }
     }
@@ -213,7 +215,7 @@ fn arms(run: &Run) -> Listing {
     listing
 }
 
-fn blocks(run: &Run) -> Listing {
+fn blocks(run: &Run, state: &str) -> Listing {
     let mut listing = Listing::new(vec![
         Column::number("block"),
         Column::text("state"),
@@ -225,18 +227,23 @@ fn blocks(run: &Run) -> Listing {
     for block in &run.blocks {
         let tint = match block.status {
             BlockStatus::Done => None,
-            BlockStatus::Running => Some(Tint::Green),
+            BlockStatus::Running => tint_of_state(state),
             BlockStatus::Void => Some(Tint::Yellow),
         };
         listing.row(vec![
             block.number.to_string().into(),
-            Cell::from(block.status.key()).tinted(tint),
+            Cell::from(state_of_block(block, state)).tinted(tint),
             block.tests.iter().filter(|step| is_test(step)).count().to_string().into(),
             duration(block).into(),
             block.note.clone().unwrap_or_default().into(),
         ]);
     }
     listing
+}
+
+/// A block of a run that no process is executing does not run either: a resume goes on with it, or repeats it.
+fn state_of_block<'a>(block: &Block, state: &'a str) -> &'a str {
+    if block.status == BlockStatus::Running { state } else { block.status.key() }
 }
 
 fn duration(block: &Block) -> String {
@@ -264,6 +271,11 @@ fn as_json(run: &Run, summary: &RunSummary, state: &str, estimate: &Estimate) ->
         .iter()
         .map(|arm| json!({ "name": arm.name, "variant": arm.variant(), "actions_done": actions_done(&arm.name) }))
         .collect();
+    let as_block = |block: &Block| {
+        let mut value = json!(block);
+        value["status"] = json!(state_of_block(block, state));
+        value
+    };
     json!({
         "name": run.folder.name(),
         "path": run.folder.path(),
@@ -277,7 +289,7 @@ fn as_json(run: &Run, summary: &RunSummary, state: &str, estimate: &Estimate) ->
         "seconds_left": estimate.seconds_left,
         "doing": estimate.doing,
         "arms": arms,
-        "blocks": run.blocks,
+        "blocks": run.blocks.iter().map(as_block).collect::<Vec<_>>(),
         "invalid": invalid,
         "notes": run.notes,
     })

@@ -54,11 +54,8 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         let [old, new] = [old, new].map(|arm| &arm.build);
         out::message(&format!("warning: {new} is older than {old}: this reports what a downgrade changes"));
     }
-    if args.plan.is_none() {
-        count_only_what_fits(&mut plan);
-    }
+    super::run::fit_to_budget(&mut plan)?;
     tell_counting(&plan);
-    super::run::expect_time_for_verdicts(&plan)?;
     let adaptation =
         args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;
     let Adaptation { adapted, told, options } = adaptation.unwrap_or_default();
@@ -114,10 +111,12 @@ pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCo
         conclude(context, folder)?;
         Ok(ExitCode::SUCCESS)
     });
-    let is_interrupted = context.stop.load(Ordering::Relaxed);
-    if !is_concluded && !is_interrupted && cause(&ended).is_none_or(|cause| !cause.needs_new_run()) {
+    if !is_concluded && cause(&ended).is_none_or(|cause| !cause.needs_new_run()) {
         // Why the run ended is told, whether or not more can be.
-        let _told = tell_unfinished(context, &folder);
+        let _told = write_unfinished(&folder).and_then(|()| match context.stop.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => print(context, &folder),
+        });
     }
     ended
 }
@@ -126,11 +125,11 @@ fn goes_on(folder: &RunFolder) -> String {
     format!("Not measured to the end: `rqps resume {}` goes on.", folder.name())
 }
 
-fn tell_unfinished(context: &Context, folder: &Path) -> anyhow::Result<()> {
+fn write_unfinished(folder: &Path) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
     let report = rqps_report::upgrade(&run, Format::Markdown, Screen::default())?;
     out::write_file(&folder.join(UPGRADE_FILE), format!("{}\n\n{report}", goes_on(&run.folder)))?;
-    print(context, folder)
+    Ok(())
 }
 
 /// Whether a run was begun by `upgrade`: it has the report from its beginning on.
@@ -152,45 +151,17 @@ fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Leaves out counting instructions under valgrind if the budget has no time for it: three MySQL servers take longer to
-/// count than to measure.
-fn count_only_what_fits(plan: &mut Plan) {
-    let Some(seconds) = seconds_beyond_budget(plan).filter(|_| rqps_probe::counts_instructions().is_err())
-    else {
-        return;
-    };
-    if let Some(blocks) = &mut plan.isolated {
-        blocks.count_instructions = false;
-        out::message(&format!(
-            "costs are CPU time: counting instructions as well would take about {}; --budget {:.0}m allows for it",
-            duration_text(seconds),
-            (seconds / 60.0).ceil()
-        ));
-    }
-}
-
 /// Says what counting instructions under valgrind takes.
 fn tell_counting(plan: &Plan) {
-    let counts = plan.isolated.as_ref().is_some_and(|blocks| blocks.count_instructions);
-    if !counts || rqps_probe::counts_instructions().is_ok() || rqps_servers::instrument::available().is_none()
-    {
-        return;
-    }
+    let Some(all) = super::run::seconds_with_counting(plan) else { return };
     let mut without = plan.clone();
     without.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
-    let all = first_verdicts_seconds(plan);
     out::message(&format!(
         "counting instructions takes about {} of the {} until the first verdicts; `count_instructions = false` in [isolated] \
          of a plan leaves it out",
         duration_text(all - first_verdicts_seconds(&without)),
         duration_text(all)
     ));
-}
-
-/// The estimated seconds until the first verdicts, if they exceed the budget.
-fn seconds_beyond_budget(plan: &Plan) -> Option<f64> {
-    let seconds = first_verdicts_seconds(plan);
-    plan.budget.filter(|budget| seconds > budget.as_secs_f64()).map(|_| seconds)
 }
 
 fn print(context: &Context, folder: &Path) -> anyhow::Result<()> {
@@ -229,7 +200,9 @@ mod tests {
                 tests_argument: "--tests",
                 budget,
             };
-            seconds_beyond_budget(&two.plan().unwrap())
+            let plan = two.plan().unwrap();
+            let seconds = first_verdicts_seconds(&plan);
+            plan.budget.filter(|budget| seconds > budget.as_secs_f64()).map(|_| seconds)
         };
         assert_eq!(beyond(["postgres-17", "postgres-18"], None), None);
         let mysql = ["mysql-8.0.31", "mysql-9.7"];

@@ -14,7 +14,7 @@ const UNCOUNTED: &str = "rows = 5_000\nsteps = [\"point-query\", \"delete\"]\n\
 
 /// The same with instructions.
 const COUNTED: &str = "rows = 5_000\nsteps = [\"scan\", \"update-index\"]\n\
-    [isolated]\nwindow_seconds = 0.1\nwindows = 2\n";
+    [isolated]\nwindow_seconds = 0.1\nwindows = 2\nblocks_min = 1\n";
 
 fn plan(bench: &Bench, top: &str, workload: &str) -> String {
     // The bench also writes keys of a sequence, which have no effect here.

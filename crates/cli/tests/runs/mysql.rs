@@ -146,7 +146,7 @@ fn a_block_restores_and_freezes_servers_side_by_side() {
     let bench = Bench::new();
     let top = "protocol = \"isolated\"\nbudget = \"1s\"\n";
     let workload = "rows = 5_000\nsteps = [\"scan\", \"update-index\"]\n\
-        [isolated]\nwindow_seconds = 0.1\nwindows = 2\n";
+        [isolated]\nwindow_seconds = 0.1\nwindows = 2\nblocks_min = 1\n";
     let plan = bench.plan(top, workload, &[OLD, MARIADB]);
     let ended = bench.call(&["run", plan.to_str().unwrap()]).expect(0);
     let run = bench.run();

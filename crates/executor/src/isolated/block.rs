@@ -13,7 +13,7 @@ use crate::passes::Servers;
 use rqps_builds::CpuSet;
 use rqps_driver::Turn;
 use rqps_model::FixedWork;
-use rqps_plan::isolated::{BlockPlan, Turns, block as draw_block};
+use rqps_plan::isolated::{BlockPlan, Turns, block as draw_block, counting_share};
 use rqps_plan::{Plan, StepDef};
 use rqps_store::{Block, BlockArm, BlockStatus, Measured, Moment, Observation, Placement, TestWork, now_ms};
 
@@ -107,9 +107,11 @@ impl Blocks<'_> {
             let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
             control.progress.action_started(&[drawn.number], &format!("block {}", drawn.number), &title);
             self.measure_test((drawn, turns, began_at_ms), &mut ready, context, control)?;
-            // Counting takes about as long again.
-            let parts = if context.counting.counted_by.is_some() { 2.0 } else { 1.0 };
-            let part = (at + 1) as f64 / drawn.tests.len() as f64 / parts;
+            let counting = match context.counting.counted_by.is_some() {
+                true => counting_share(&self.setup.plan, drawn.tests.len()),
+                false => 0.0,
+            };
+            let part = (at + 1) as f64 / drawn.tests.len() as f64 * (1.0 - counting);
             let (share, seconds_left) = context.progress.after(part);
             self.record_progress(share, seconds_left, control)?;
             self.foresee_in_block(context.data, (part, context.progress.began), control)?;

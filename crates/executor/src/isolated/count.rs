@@ -173,18 +173,21 @@ impl Blocks<'_> {
         for (arm, of_arm) in &all {
             of_arm.iter().try_for_each(|observation| self.keep_count((arm, None), observation, took_ms))?;
         }
-        for (arm, error) in failed {
-            let why = error.short_text_of(&arm);
-            let then = match self.countable(&[&*arm].into(), &drawn.starts).is_empty() {
-                true => "costs are judged by CPU time".to_owned(),
-                false => format!("the cost of {arm} is judged by CPU time"),
-            };
-            let text = format!("instructions are not counted: {why}; {then}");
-            control.progress.note(&format!("arm {arm}: {text}"));
-            self.writer.add_note(Some(&arm), &text)?;
+        let Some((first, error)) = failed.first() else { return Ok(()) };
+        let names: Vec<&str> = failed.iter().map(|(arm, _)| &**arm).collect();
+        let has_counts = !self.countable(&names.iter().copied().collect(), &starts).is_empty();
+        let of = if has_counts { format!("of {} ", names.join(", ")) } else { String::new() };
+        let text = format!(
+            "instructions of {} are not counted: {}; costs {of}are judged by CPU time",
+            names.join(", "),
+            error.short_text_of(first)
+        );
+        control.progress.note(&text);
+        self.writer.add_note(None, &text)?;
+        for (arm, error) in &failed {
             for test in &tests {
                 let none = not_counted(test, drawn.number, context);
-                self.keep_count((&arm, Some(why.clone())), &none, took_ms)?;
+                self.keep_count((arm, Some(error.short_text_of(arm))), &none, took_ms)?;
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ pub(crate) const FIRST_LOOK: f64 = LOADS as f64;
 const LONGER: f64 = 1.25;
 const LONGER_SECONDS: f64 = 20.0;
 /// Share of a block that must be done to tell how long all of it takes: it begins with servers to start.
-const PART_MIN: f64 = 0.25;
+pub(super) const PART_MIN: f64 = 0.25;
 
 /// What was last told of the time until the first verdicts.
 pub(crate) struct Forecast {

@@ -7,14 +7,15 @@
 
 use super::data::{Data, StartOptions, spec_on};
 use super::{Blocks, Done};
-use crate::arm::{ActiveArm, Ingredients, not_started, record};
+use crate::arm::{ActiveArm, Ingredients, InstanceFacts, not_started, record};
 use crate::control::RunControl;
 use crate::error::{Error, Result};
+use crate::setup::Setup;
 use crate::work::{Task, after_load, load_tables, settle};
 use rqps_model::{SET_IN_BLOCKS, Setting};
-use rqps_plan::Plan;
 use rqps_plan::isolated::LOADS;
-use rqps_servers::ServerSpec;
+use rqps_plan::{Plan, Protocol};
+use rqps_servers::{Applied, ServerSpec};
 use rqps_store::{Observation, Outcome, Run, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +28,20 @@ fn set_in_blocks(Ingredients { config, system, .. }: &Ingredients) -> Vec<Settin
         (!other.eq_ignore_ascii_case(value)).then(|| Setting { name: SET_IN_BLOCKS.to_owned(), value: text })
     });
     set.collect()
+}
+
+/// An arm's entry in the run folder, with what its server said.
+pub(crate) fn entry(
+    setup: &Setup,
+    arm: usize,
+    applied: &Applied,
+    mut facts: InstanceFacts,
+) -> rqps_store::Arm {
+    let (planned, ingredients) = (&setup.plan.arms[arm], &setup.ingredients[arm]);
+    if setup.plan.protocol == Protocol::Isolated {
+        facts.facts.extend(set_in_blocks(ingredients));
+    }
+    record(planned, planned.name == setup.plan.base, ingredients, Some(applied), Some(facts))
 }
 
 /// Where an arm's data come from.
@@ -252,11 +267,7 @@ impl Data {
         let more: Vec<String> = at_load.filter(|one| !facts.warnings.contains(one)).cloned().collect();
         facts.warnings.extend(more);
         active.instance.discard();
-        facts.facts.extend(set_in_blocks(&blocks.setup.ingredients[arm]));
-        let planned = &blocks.setup.plan.arms[arm];
-        let is_base = planned.name == blocks.setup.plan.base;
-        let entry = record(planned, is_base, &blocks.setup.ingredients[arm], Some(&applied), Some(facts));
-        Ok(blocks.writer.put_arm(&entry)?)
+        Ok(blocks.writer.put_arm(&entry(blocks.setup, arm, &applied, facts))?)
     }
 
     /// Makes a snapshot and journals it with its fingerprint.

@@ -18,7 +18,7 @@ mod pilot;
 
 pub(crate) use data::{WARM_ROWS_MAX, with_config_of_blocks};
 pub(crate) use forecast::{FIRST_LOOK, Forecast, first_verdicts_s};
-pub(crate) use loads::snapshots_to_make;
+pub(crate) use loads::{entry, snapshots_to_make};
 
 use crate::control::RunControl;
 use crate::error::{Error, Result};
@@ -145,7 +145,7 @@ impl Blocks<'_> {
         if !run.loads.is_empty() || !run.blocks.is_empty() {
             return Ok(());
         }
-        let trial = Trial { setup: self.setup, folder: self.writer.folder() };
+        let mut trial = Trial { setup: self.setup, writer: self.writer };
         trial.failures(control)?.into_iter().try_for_each(|(_, error)| self.give_up(error, control))
     }
 
@@ -178,6 +178,7 @@ impl Blocks<'_> {
             let progress = BlockProgress {
                 share: next.share,
                 share_of_block: next.share_of_block,
+                blocks: next.blocks,
                 seconds_left: next.seconds_left,
                 began,
             };
@@ -315,14 +316,41 @@ struct BlockContext<'a> {
 struct BlockProgress {
     share: f64,
     share_of_block: f64,
+    /// Blocks that are measured in any case, with this one.
+    blocks: usize,
     seconds_left: Option<f64>,
     began: Instant,
 }
 
 impl BlockProgress {
-    /// The share and the seconds left after a part of the block.
+    /// The share and the seconds left after a part of the block: at least what blocks still take that are as slow.
     fn after(&self, part: f64) -> (f64, Option<f64>) {
-        let left = self.seconds_left.map(|left| (left - self.began.elapsed().as_secs_f64()).max(0.0));
+        let elapsed_s = self.began.elapsed().as_secs_f64();
+        let blocks_s = match part < forecast::PART_MIN {
+            true => 0.0,
+            false => self.blocks as f64 * elapsed_s / part,
+        };
+        let left = self.seconds_left.map(|left| left.max(blocks_s) - elapsed_s);
         (self.share + self.share_of_block * part, left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_blocks_as_slow_as_this_one_if_the_estimate_is_shorter() {
+        let began = Instant::now().checked_sub(Duration::from_secs(10)).unwrap();
+        let progress = |seconds| BlockProgress {
+            share: 0.0,
+            share_of_block: 0.2,
+            blocks: 3,
+            seconds_left: Some(seconds),
+            began,
+        };
+        let left = |seconds, part| progress(seconds).after(part).1.unwrap().round();
+        assert_eq!((left(12.0, 0.5), left(500.0, 0.5)), (50.0, 490.0));
+        assert_eq!(left(12.0, 0.1), 2.0, "servers that start are no measure of all");
     }
 }

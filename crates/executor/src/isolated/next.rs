@@ -34,6 +34,8 @@ pub(super) struct Outlook {
     /// Share of the work that is done, from 0 to 1, and what the next block will add, as far as that is known.
     pub share: f64,
     pub share_of_block: f64,
+    /// Blocks that are measured in any case.
+    pub blocks: usize,
     pub seconds_left: Option<f64>,
     /// Tests whose cost is decided on every arm.
     pub cost_decided: BTreeSet<String>,
@@ -151,7 +153,9 @@ fn first_blocks(
         why: format!("{block}: {}{over}", counted(tests.len(), "test")),
         share: lowest as f64 / blocks_min as f64 * 0.5,
         share_of_block: 0.5 / blocks_min as f64,
-        seconds_left: Some(total_s),
+        blocks: blocks_min - lowest,
+        // More may follow, up to the budget.
+        seconds_left: Some(left_s.map_or(total_s, |left| left.max(total_s))),
         what: Next::Measure(tests),
         cost_decided: BTreeSet::new(),
     }
@@ -225,6 +229,7 @@ fn undecided(
         ),
         share: 0.5 + 0.5 * done as f64 / all.len().max(1) as f64,
         share_of_block: 0.0,
+        blocks: 1,
         seconds_left: Some(left.map_or(f64::INFINITY, |left| left.as_secs_f64()).min(all_s + loads_s)),
         what: Next::Measure(chosen),
         cost_decided: cost_decided(verdicts),
@@ -342,6 +347,7 @@ impl Stop {
             why: String::new(),
             share: 1.0,
             share_of_block: 0.0,
+            blocks: 0,
             seconds_left: None,
             cost_decided,
         }

@@ -1,7 +1,7 @@
 //! How far to trust a run's verdicts: A/A check, source of instruction counts, void blocks, noise.
 
 use rqps_model::{Digits, counted};
-use rqps_stats::Metric;
+use rqps_stats::{Detector, Metric, Tag, Verdict};
 use rqps_store::{Arm, BlockStatus, CUT_OFF, Run};
 use rqps_verdicts::{
     AfterResume, Agreement, FalseAlarmCheck, InstructionSource, Measured, about, measured_after_resume,
@@ -10,6 +10,9 @@ use rqps_verdicts::{
 use crate::document::Block;
 use crate::verdict_lines::Judged;
 use crate::words;
+
+/// Tests that are named in a sentence.
+const NAMES_MAX: usize = 5;
 
 /// A statement about trust.
 pub(crate) struct Line {
@@ -24,8 +27,10 @@ pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
         is_alarm: judged.verdicts.false_alarms.as_ref().is_some_and(|check| !check.alarms.is_empty()),
     };
     let source = judged.has_costs().then(|| source(judged));
-    let facts = [source, agreement(judged), Some(blocks(judged)), copies(judged.run), noise(judged)];
-    let facts = facts.into_iter().flatten().map(|text| Line { text, is_alarm: false });
+    let costs = [source, agreement(judged), contradictions(judged)];
+    let facts =
+        costs.into_iter().chain([suspects(judged), Some(blocks(judged)), copies(judged.run), noise(judged)]);
+    let facts = facts.flatten().map(|text| Line { text, is_alarm: false });
     let after_resume = measured_after_resume(judged.run).into_iter();
     let after_resume = after_resume.map(|one| Line { text: after_resume_text(&one), is_alarm: true });
     let host = words::host_remarks(&judged.verdicts.host).into_iter();
@@ -157,13 +162,76 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
         let program = judged.run.terms().program;
         text.push_str(&format!("; only user mode is counted, {range} % of the {program}'s CPU time"));
     }
-    let parted = all.iter().filter(|one| one.is_parted()).count();
-    if parted > 0 {
+    let parted = all.iter().filter(|one| one.is_parted());
+    let parted: Vec<String> = parted.map(|one| on_arm(judged, &one.test, one.arm)).collect();
+    if !parted.is_empty() {
         text.push_str(&format!(
-            "; {parted} not used, CPU time decides there (see remarks and section evidence)"
+            "; {} not used, CPU time decides there (see remarks and section evidence): {}",
+            parted.len(),
+            first_of(&parted)
         ));
     }
     Some(text)
+}
+
+fn on_arm(judged: &Judged<'_>, test: &str, arm: usize) -> String {
+    format!("{test} on {}", judged.run.arms[arm].name)
+}
+
+/// As a list, if there are few; of many the first.
+fn first_of(names: &[String]) -> String {
+    let told = names[..names.len().min(NAMES_MAX)].join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => told,
+        more => format!("{told} and {more} more"),
+    }
+}
+
+/// Costs that are smaller or larger by CPU time than by instructions: no ratio is in both intervals.
+fn contradictions(judged: &Judged<'_>) -> Option<String> {
+    let is_of_instructions =
+        |one: &&Verdict| one.detector == Detector::Cost && one.metric == Metric::Instructions;
+    let costs = judged.verdicts.on_candidates().filter(is_of_instructions);
+    let both = costs.filter_map(|cost| {
+        let cpu = judged.verdicts.verdict(&cost.test, cost.arm, Detector::Cpu)?;
+        Some((cost, cpu))
+    });
+    let both: Vec<(&Verdict, &Verdict)> = both.collect();
+    let is_apart = |(cost, cpu): &&(&Verdict, &Verdict)| cost.high < cpu.low || cpu.high < cost.low;
+    let mut apart: Vec<_> = both.iter().filter(is_apart).collect();
+    apart.sort_by(|a, b| {
+        let distance = |(cost, cpu): &(&Verdict, &Verdict)| (cost.ratio.ln() - cpu.ratio.ln()).abs();
+        distance(b).total_cmp(&distance(a))
+    });
+    let ratio = |one: &Verdict| Digits::of_ratio((one.low, one.high), 4).text(one.ratio);
+    let named = apart.iter().map(|(cost, cpu)| {
+        let place = on_arm(judged, &cost.test, cost.arm);
+        format!("{place} (instructions {}, CPU time {})", ratio(cost), ratio(cpu))
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "instructions and CPU time give different costs in {} of {}, with intervals that do not overlap: {}. CPU \
+             time also has waits for memory and the kernel's work",
+            named.len(),
+            counted(both.len(), "pair of test and arm"),
+            first_of(&named)
+        )
+    })
+}
+
+/// What tables mark as suspect.
+fn suspects(judged: &Judged<'_>) -> Option<String> {
+    let suspects = judged.verdicts.on_candidates().filter(|one| one.tags.contains(&Tag::Suspect));
+    let name = |one: &Verdict| format!("{} of {}", one.detector.key(), on_arm(judged, &one.test, one.arm));
+    let named: Vec<String> = suspects.map(name).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "{} suspect, a change that is likely and not established: {}",
+            counted(named.len(), "verdict"),
+            first_of(&named)
+        )
+    })
 }
 
 /// `copies: 3 of each build from source, …`.

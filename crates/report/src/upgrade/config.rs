@@ -170,12 +170,17 @@ impl Upgrade<'_, '_> {
                 && is_in_config(&new.config_text, name)
                 && !is_in_config(&old.config_text, name)
                 && !new.managed.iter().any(|one| one.name == name)
-                && !old.left_out.iter().chain(&new.left_out).any(|left| left.option == name)
+                && !new.left_out.iter().any(|left| left.option == name)
                 && !self.is_replacement(name)
         };
         let row = |one: &ServerSetting| {
             let before = old.settings.iter().find(|before| before.name == one.name);
-            let of_old = before.map_or("does not have it".to_owned(), |one| format!("has {}", one.value));
+            let left_out = old.left_out.iter().find(|left| left.option == one.name);
+            let of_old = match (left_out, before) {
+                (Some(left), _) => format!("was measured without ({})", left.reason),
+                (None, Some(before)) => format!("has {}", before.value),
+                (None, None) => "does not have it".to_owned(),
+            };
             let reason = format!("given to the new version only; the old one {of_old}");
             vec![Cell::words(&*one.name), Cell::words(&*one.value), Cell::words(reason), Cell::missing()]
         };

@@ -99,6 +99,11 @@ pub(crate) fn canonical(name: &str) -> String {
     name.strip_prefix(LOOSE).unwrap_or(&name).to_owned()
 }
 
+/// The option as a server takes it that may not know it.
+pub(crate) fn loose(option: &str) -> String {
+    format!("{LOOSE}{option}")
+}
+
 pub(crate) fn normalized(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }

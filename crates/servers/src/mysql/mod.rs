@@ -125,12 +125,14 @@ impl System for Mysql {
     fn known_options<'a>(
         &self,
         build: &'a Build,
+        config: &Config,
         user: &'a ServerUser,
         place: &'a Path,
     ) -> Result<Box<dyn Known + 'a>> {
         let layout = Layout::find(&build.root)?;
-        let known = options::known(build, &layout, user)?;
-        Ok(Box::new(settings::OfBuild { build, layout, user, place, known }))
+        let plugins = plugins::loaded_by(&config.options, &layout)?;
+        let known = options::known((build, &layout, user), &plugins)?;
+        Ok(Box::new(settings::OfBuild { build, layout, user, place, plugins, known }))
     }
 
     /// Many options affect the files, and a newer build changes those of an older one.

@@ -108,15 +108,24 @@ fn parse_option_name(line: &str) -> Option<String> {
     (end > 0).then(|| canonical(&rest[..end]))
 }
 
-/// All options of a build. Cached.
-pub(crate) fn known(build: &Build, layout: &Layout, user: &ServerUser) -> Result<Arc<KnownOptions>> {
-    static CACHE: Mutex<BTreeMap<(PathBuf, String), Arc<KnownOptions>>> = Mutex::new(BTreeMap::new());
-    let key = (build.root.clone(), build.hash.clone());
+/// All options of a build with some of its plugins, `name=file;file`, but for those that are none for servers. Cached.
+pub(crate) fn known(
+    (build, layout, user): (&Build, &Layout, &ServerUser),
+    plugins: &str,
+) -> Result<Arc<KnownOptions>> {
+    type OfBuildAndPlugins = BTreeMap<(PathBuf, String, String), Arc<KnownOptions>>;
+    static CACHE: Mutex<OfBuildAndPlugins> = Mutex::new(BTreeMap::new());
+    let key = (build.root.clone(), build.hash.clone(), plugins.to_owned());
     let lock = || CACHE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(known) = lock().get(&key) {
         return Ok(Arc::clone(known));
     }
-    let listing = list(layout, user, "--no-defaults", Path::new(NO_DATA_DIR), &[])?;
+    let dir = layout.plugin_dir.iter().map(|dir| format!("--plugin-dir={}", dir.display()));
+    let arguments: Vec<String> = match plugins.is_empty() {
+        true => Vec::new(),
+        false => dir.chain([format!("--plugin-load-add={plugins}")]).collect(),
+    };
+    let listing = list(layout, user, "--no-defaults", Path::new(NO_DATA_DIR), &arguments)?;
     let known = KnownOptions::parse(&String::from_utf8_lossy(&listing.stdout));
     if known.values.len() < 100 {
         return Err(BuildError::CannotRun {
@@ -141,14 +150,6 @@ pub(crate) fn with_file(
 ) -> Result<(KnownOptions, Output)> {
     let output = list(layout, user, &format!("--defaults-file={}", file.display()), scratch, &[])?;
     Ok((KnownOptions::parse(&String::from_utf8_lossy(&output.stdout)), output))
-}
-
-/// The options of a build with one of its plugins; those without it, if it is none for servers.
-pub(crate) fn with_plugin(layout: &Layout, user: &ServerUser, file: &str) -> Result<KnownOptions> {
-    let dir = layout.plugin_dir.iter().map(|dir| format!("--plugin-dir={}", dir.display()));
-    let arguments: Vec<String> = dir.chain([format!("--plugin-load-add={file}")]).collect();
-    let output = list(layout, user, "--no-defaults", Path::new(NO_DATA_DIR), &arguments)?;
-    Ok(KnownOptions::parse(&String::from_utf8_lossy(&output.stdout)))
 }
 
 fn list(

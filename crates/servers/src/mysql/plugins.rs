@@ -10,7 +10,8 @@ use rqps_builds::{Build, ServerUser};
 use rqps_model::{LeftOut, later_words};
 
 use super::conf::format_option;
-use super::options::{self, KnownOptions};
+use super::options;
+use crate::applied::Options;
 use crate::error::Result;
 
 /// Beginnings of options that MySQL and MariaDB know once a plugin is loaded; published builds have few.
@@ -52,7 +53,6 @@ pub fn is_of_a_plugin(option: &str) -> bool {
 /// Why a build does not take an option of a plugin without it, and what to write instead.
 pub(crate) fn without_plugin(
     (build, layout, user): (&Build, &Layout, &ServerUser),
-    known: &KnownOptions,
     (option, value): (&str, &str),
 ) -> Result<LeftOut> {
     let title = format!("{} {}", build.dbms.title(), build.version);
@@ -61,7 +61,7 @@ pub(crate) fn without_plugin(
         let reason = format!("unknown to {title} without its component, which is not installed");
         return Ok(LeftOut { unknown: false, ..left(reason) });
     }
-    let plugins = of_build((build, layout, user), known)?;
+    let plugins = of_build((build, layout, user))?;
     if let Some(file) = plugins.get(option) {
         let reason = format!("{title} knows it only with its plugin {file}");
         return Ok(LeftOut { unknown: false, ..left(reason) });
@@ -84,7 +84,7 @@ pub(crate) fn missing(
     files: &BTreeSet<String>,
     (option, value): (&str, &str),
 ) -> Option<(LeftOut, String)> {
-    if !LOADING.contains(&option) || files.is_empty() {
+    if !is_loading(option) || files.is_empty() {
         return None;
     }
     let is_here = |entry: &str| {
@@ -109,6 +109,21 @@ pub(crate) fn missing(
     Some((left, here.join(";")))
 }
 
+/// The plugins that a config loads and the build has, `name=file;file`.
+pub(crate) fn loaded_by(options: &Options, layout: &Layout) -> Result<String> {
+    let files = files(layout)?;
+    let here = |(option, value): &(String, String)| match missing("", &files, (option, value)) {
+        Some((_, here)) => here,
+        None => value.clone(),
+    };
+    let loading = options.iter().filter(|(option, _)| !files.is_empty() && is_loading(option));
+    Ok(loading.map(here).filter(|value| !value.is_empty()).collect::<Vec<_>>().join(";"))
+}
+
+pub(crate) fn is_loading(option: &str) -> bool {
+    LOADING.contains(&option)
+}
+
 /// The libraries of a build that may be plugins.
 pub(crate) fn files(layout: &Layout) -> Result<BTreeSet<String>> {
     let Some(dir) = &layout.plugin_dir else { return Ok(BTreeSet::new()) };
@@ -121,19 +136,17 @@ pub(crate) fn files(layout: &Layout) -> Result<BTreeSet<String>> {
 type OfPlugins = BTreeMap<String, String>;
 
 /// Asks the build's program once for each plugin; of a list it loads none after one that is for clients. Cached.
-fn of_build(
-    (build, layout, user): (&Build, &Layout, &ServerUser),
-    known: &KnownOptions,
-) -> Result<Arc<OfPlugins>> {
+fn of_build((build, layout, user): (&Build, &Layout, &ServerUser)) -> Result<Arc<OfPlugins>> {
     static CACHE: Mutex<BTreeMap<(PathBuf, String), Arc<OfPlugins>>> = Mutex::new(BTreeMap::new());
     let key = (build.root.clone(), build.hash.clone());
     let lock = || CACHE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(found) = lock().get(&key) {
         return Ok(Arc::clone(found));
     }
+    let known = options::known((build, layout, user), "")?;
     let mut found = OfPlugins::new();
     for file in files(layout)? {
-        let with_plugin = options::with_plugin(layout, user, &file)?;
+        let with_plugin = options::known((build, layout, user), &file)?;
         let own = with_plugin.names().filter(|name| !known.has(name));
         found.extend(own.map(|name| (name.to_owned(), file.clone())));
     }
@@ -163,5 +176,27 @@ mod tests {
             assert!(missing(option, value).is_none(), "{value}");
         }
         assert!(missing("init_file", "a.sql").is_none());
+    }
+
+    #[test]
+    fn a_config_loads_those_of_its_plugins_that_the_build_has() {
+        let root = tempfile::tempdir().unwrap();
+        for file in ["bin/mysqld", "share/english/errmsg.sys", "lib/plugin/a.so", "lib/plugin/b.so"] {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let layout = Layout::find(root.path()).unwrap();
+        let loaded = |options: &[(&str, &str)]| {
+            let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            loaded_by(&options.collect(), &layout).unwrap()
+        };
+        assert_eq!(
+            loaded(&[("plugin_load_add", "a.so;gone.so"), ("port", "1"), ("early_plugin_load", "x=b.so")]),
+            "a.so;x=b.so"
+        );
+        fs::remove_dir_all(root.path().join("lib")).unwrap();
+        let layout = Layout::find(root.path()).unwrap();
+        assert_eq!(loaded_by(&vec![("plugin_load".to_owned(), "a.so".to_owned())], &layout).unwrap(), "");
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! An option is known if the build lists it. Those that it does not list and yet accepts, with a warning, are left out:
 //! they have no effect. Unknown options are left out and reported. A known option with a
-//! value that the build rejects is an error; one whose value it adjusts is reported.
+//! value that the build rejects is an error; one whose value it adjusts is reported. Options of plugins that the config
+//! loads are known; they are written with `loose_`, since `--initialize` loads no plugins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,8 +98,13 @@ pub(crate) struct Settings<'a> {
 impl Settings<'_> {
     /// Writes the options file and has the build read it.
     pub fn apply(&self, config: &Config, listen: &Listen, path: &Path) -> Result<Applied> {
-        let known = options::known(self.build, self.layout, self.user)?;
-        let (kept, left_out) = self.select_options(config, &known)?;
+        let of_build = (self.build, self.layout, self.user);
+        let known = options::known(of_build, &plugins::loaded_by(&config.options, self.layout)?)?;
+        let (mut kept, left_out) = self.select_options(config, &known)?;
+        let without_plugins = options::known(of_build, "")?;
+        for (option, _) in kept.iter_mut().filter(|(option, _)| !without_plugins.has(option)) {
+            *option = conf::loose(option);
+        }
         let mut applied = Applied {
             left_out,
             added: self.own_settings(listen, &known, &kept),
@@ -160,7 +166,7 @@ impl Settings<'_> {
                     let superseded = superseded_by(option, config, known).map(reason);
                     return Ok(superseded.map(|reason| LeftOut { reason, ..LeftOut::default() }));
                 }
-                let left = unknown((self.build, self.layout, self.user), known, (option, value))?;
+                let left = unknown((self.build, self.layout, self.user), (option, value))?;
                 let is_loose = config.loose.iter().any(|loose| loose == option);
                 let reason = left.reason.clone() + if is_loose { "; ignored: loose_" } else { "" };
                 Ok(Some(LeftOut { reason, unknown: left.unknown && !is_loose, ..left }))
@@ -241,21 +247,21 @@ impl Settings<'_> {
 /// Why a build does not take an option that it does not list.
 fn unknown(
     (build, layout, user): (&Build, &Layout, &ServerUser),
-    known: &KnownOptions,
     (option, value): (&str, &str),
 ) -> Result<LeftOut> {
     match plugins::is_of_a_plugin(option) {
-        true => plugins::without_plugin((build, layout, user), known, (option, value)),
+        true => plugins::without_plugin((build, layout, user), (option, value)),
         false => Ok(applied::unknown_to(build)),
     }
 }
 
-/// The options of a build, which is asked in the empty directory `place` of the user.
+/// The options of a build with the plugins that a config loads. It is asked in the empty directory `place` of the user.
 pub(crate) struct OfBuild<'a> {
     pub build: &'a Build,
     pub layout: Layout,
     pub user: &'a ServerUser,
     pub place: &'a Path,
+    pub plugins: String,
     pub known: Arc<KnownOptions>,
 }
 
@@ -271,16 +277,26 @@ impl Known for OfBuild<'_> {
     }
 
     fn why_unknown(&self, option: (&str, &str)) -> Result<Option<LeftOut>> {
-        unknown((self.build, &self.layout, self.user), &self.known, option).map(Some)
+        unknown((self.build, &self.layout, self.user), option).map(Some)
     }
 
     fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {
         let path = self.place.join(FILE);
-        let lines = options.iter().map(|(option, value)| format!("{}\n", format_option(option, value)));
+        let dir = self.layout.plugin_dir.as_ref().map(|dir| dir.to_string_lossy());
+        let plugins = dir.iter().filter(|_| !self.plugins.is_empty());
+        let plugins =
+            plugins.flat_map(|dir| [("plugin_dir", &**dir), ("plugin_load_add", self.plugins.as_str())]);
+        let options = options.iter().copied().filter(|(option, _)| !plugins::is_loading(option));
+        let lines =
+            plugins.chain(options).map(|(option, value)| format!("{}\n", format_option(option, value)));
         let text = format!("[mysqld]\n{}", lines.collect::<String>());
         write_private(&path, text.as_bytes(), Some(self.user))?;
         let (_, output) = options::with_file(&self.layout, self.user, &path, self.place)?;
         Ok(refusal(&output))
+    }
+
+    fn default_of(&self, option: &str) -> Option<&str> {
+        self.known.value(option)
     }
 
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
@@ -342,13 +358,14 @@ fn message(line: &str) -> &str {
 fn report_adjusted(effective_options: &KnownOptions, kept: &[(String, String)], applied: &mut Applied) {
     let written = kept.iter().filter(|(option, _)| !applied.added.iter().any(|(own, _)| own == option));
     for (option, value) in written {
+        let option = conf::canonical(option);
         let Some(effective) =
-            effective_options.value(option).filter(|effective| is_different_number(value, effective))
+            effective_options.value(&option).filter(|effective| is_different_number(value, effective))
         else {
             continue;
         };
         let adjusted = LeftOut {
-            option: option.clone(),
+            option,
             value: value.clone(),
             reason: format!("the server adjusted it to {effective}"),
             taken: Some(effective.to_owned()),

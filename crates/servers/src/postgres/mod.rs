@@ -124,6 +124,7 @@ impl System for Postgres {
     fn known_options<'a>(
         &self,
         build: &'a Build,
+        _config: &Config,
         user: &'a ServerUser,
         place: &'a Path,
     ) -> Result<Box<dyn Known + 'a>> {

@@ -84,6 +84,7 @@ impl System for Rocksdb {
     fn known_options<'a>(
         &self,
         build: &'a Build,
+        _config: &Config,
         _user: &'a ServerUser,
         _place: &'a Path,
     ) -> Result<Box<dyn Known + 'a>> {

@@ -11,8 +11,8 @@ use rqps_explain::renamed::{self, Replacement};
 use rqps_model::{Dbms, LeftOut};
 use rqps_plan::Plan;
 use rqps_servers::{
-    Config, UnknownOption, config_with, known_among, load_config, refused_lines, refused_options,
-    unknown_options,
+    Config, UnknownOption, config_with, defaults_of, known_among, load_config, refused_lines,
+    refused_options, unknown_options,
 };
 use std::path::{Path, PathBuf};
 
@@ -111,7 +111,7 @@ impl Upgrade<'_> {
             return Ok(());
         }
         let later: Vec<String> = unknown.iter().flat_map(|one| renamed::later_names(&one.option)).collect();
-        let known = known_among(&self.new, &later, self.work)?;
+        let known = known_among(&self.new, &self.config, &later, self.work)?;
         let unknown_to_old = self.unknown_to(&self.old)?;
         let is_known = |name: &str| known.iter().any(|one| one == name) && self.value(name).is_none();
         let new = self.new.label();
@@ -171,8 +171,13 @@ impl Upgrade<'_> {
             ))
             .into());
         }
+        let names: Vec<&str> = refused.iter().map(|one| &*one.option).collect();
+        let defaults = defaults_of(&self.new, &self.config, &names, self.work)?;
         for one in &mut refused {
-            one.taken = renamed::replaced_value(&one.option, &one.value, "").and_then(|later| later.value);
+            // A list of switches has all that the build knows.
+            let default = defaults.get(&one.option).map_or("", String::as_str);
+            one.taken =
+                renamed::replaced_value(&one.option, &one.value, default).and_then(|later| later.value);
         }
         let taken = |one: &LeftOut| Some((one.option.clone(), one.taken.clone()?));
         let later: Vec<(String, String)> = refused.iter().filter_map(taken).collect();
