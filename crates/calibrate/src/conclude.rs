@@ -12,11 +12,11 @@ use crate::campaign::{Place, SEAL_VARIABLE, ladder_spins};
 use crate::dose::Dose;
 use crate::error::{Error, Result};
 use crate::frozen::Frozen;
-use crate::pairing::complete_blocks;
+use crate::pairing::enough_blocks;
 use crate::report::{About, report};
 use crate::seal::{self, Sealed};
 use crate::truth::Truth;
-use rqps_stats::{Experiment, Metric, Rules};
+use rqps_stats::{Experiment, Metric};
 use rqps_store::{BlockStatus, Run, RunFolder};
 use rqps_verdicts::{InstructionSource, judge_run, rules_of};
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,8 @@ pub fn conclude(path: &Path) -> Result<String> {
         return Err(Error::NoCalibration { path: path.to_owned(), reason });
     };
     let (rules, experiment) = (rules_of(&run)?, rates_and_costs(&run)?);
-    require_blocks(&experiment, &rules)?;
+    // Before the seal is opened, which cannot be undone.
+    enough_blocks(&experiment, &rules)?;
     let (frozen, frozen_digest) = freeze(&run, &folder)?;
     let sealed = open(&Place::from_env(&env, path)?, &folder, &committed)?;
     let arms: Vec<String> = run.arms.iter().map(|arm| arm.name.clone()).collect();
@@ -116,20 +117,6 @@ pub fn conclude(path: &Path) -> Result<String> {
     let report_path = folder.join("report.md");
     fs::write(&report_path, &text).map_err(Error::file("write", &report_path))?;
     Ok(text)
-}
-
-/// Checked before the seal is opened, which cannot be undone.
-fn require_blocks(experiment: &Experiment, rules: &Rules) -> Result<()> {
-    let blocks = complete_blocks(experiment).len();
-    let least = rules.looks.first().map_or(1, |look| look.blocks);
-    if blocks >= least {
-        return Ok(());
-    }
-    let what = format!(
-        "{blocks} complete blocks (every test on every arm), but {least} are needed; the doses are still sealed, so \
-         `rqps resume --more` can add blocks before `rqps calibrate --from`"
-    );
-    Err(Error::TooLittle { what })
 }
 
 fn read_known(folder: &Path, run: &Path) -> Result<Known> {

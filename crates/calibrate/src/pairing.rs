@@ -54,13 +54,9 @@ pub fn re_pair(
         let what = format!("only {} arms without a dose; re-pairing needs 3", nulls.len());
         return Err(Error::TooLittle { what });
     }
-    let numbers = complete_blocks(experiment);
+    let numbers = enough_blocks(experiment, rules)?;
     let looks: Vec<usize> =
         rules.looks.iter().map(|look| look.blocks).filter(|blocks| *blocks <= numbers.len()).collect();
-    if looks.is_empty() {
-        let what = format!("only {} complete blocks (every test on every arm)", numbers.len());
-        return Err(Error::TooLittle { what });
-    }
     let mut rng = Rng::new(seed);
     let mut found: Vec<Look> = looks
         .iter()
@@ -94,17 +90,26 @@ pub fn re_pair(
 /// # Errors
 /// Returns an error for fewer than two arms, or too few blocks for a look.
 pub fn judge_pairs(experiment: &Experiment, rules: &Rules) -> Result<Vec<Sample>> {
-    let (blocks, arms) = (complete_blocks(experiment), (0..experiment.arms).collect::<Vec<_>>());
-    let least = rules.looks.first().map_or(1, |look| look.blocks);
-    if arms.len() < 2 || blocks.len() < least {
-        let what =
-            format!("{} arms in {} complete blocks; 2 in {least} are needed", arms.len(), blocks.len());
-        return Err(Error::TooLittle { what });
-    }
+    let (blocks, arms) = (enough_blocks(experiment, rules)?, (0..experiment.arms).collect::<Vec<_>>());
     let pairs = arms.chunks_exact(2).enumerate();
     let judged =
         pairs.map(|(at, pair)| verdicts(&rearranged(experiment, pair, &blocks, None), pair, rules, at));
     Ok(judged.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The complete blocks, if a verdict can rest on so many.
+pub(crate) fn enough_blocks(experiment: &Experiment, rules: &Rules) -> Result<Vec<u32>> {
+    let blocks = complete_blocks(experiment);
+    let least = rules.looks.first().map_or(1, |look| look.blocks);
+    if blocks.len() >= least {
+        return Ok(blocks);
+    }
+    let what = format!(
+        "{} complete blocks (every test on every arm), but {least} are needed; `rqps resume --more` adds some, also while \
+         doses are still sealed",
+        blocks.len()
+    );
+    Err(Error::TooLittle { what })
 }
 
 /// The blocks in which every test has every metric on every arm, so that blocks and arms are interchangeable.

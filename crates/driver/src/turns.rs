@@ -38,7 +38,7 @@ pub fn run_in_turns(
     let shared = match shared {
         Ok(shared) => shared,
         Err(error) => {
-            let text = error.to_string();
+            let text = if let StepError::Histogram(text) = error { text } else { error.to_string() };
             return members.iter().map(|_| Err(StepError::Histogram(text.clone()))).collect();
         }
     };

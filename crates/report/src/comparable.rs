@@ -19,6 +19,8 @@ pub struct Difference {
     pub first: (String, String),
     /// The other run's name and value.
     pub other: (String, String),
+    /// Whether it is the same for all that is compared, since each run has blocks and a base of its own.
+    pub is_within_runs: bool,
 }
 
 impl fmt::Display for Difference {
@@ -67,7 +69,8 @@ fn parameter_differences(
 }
 
 fn difference(what: String, first: &Run, a: String, other: &Run, b: String) -> Difference {
-    Difference { what, first: (first.folder.name(), a), other: (other.folder.name(), b) }
+    let [first, other] = [(first.folder.name(), a), (other.folder.name(), b)];
+    Difference { what, first, other, is_within_runs: false }
 }
 
 /// An imported run may not tell, or have several numbers.
@@ -202,9 +205,40 @@ fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
             }
             let lacking = || "no such option".to_owned();
             let (a, b) = (a.unwrap_or_else(lacking), b.unwrap_or_else(lacking));
+            let servers = [first, other].map(|run| run.arms.len());
+            if has_shares((&own, servers[0]), (&others, servers[1]))
+                && [first, other].into_iter().all(rqps_verdicts::has_blocks)
+            {
+                let [one, more] = servers;
+                let what =
+                    format!("what config {name} takes as the share of {one} and of {more} servers at a time");
+                return Some(Difference { is_within_runs: true, ..difference(what, first, a, other, b) });
+            }
             Some(difference(format!("content of config {name}"), first, a, other, b))
         })
         .collect()
+}
+
+/// Whether options differ as those of a config do that is fitted to a server's share of the memory: in sizes alone,
+/// which are smaller where more servers ran side by side.
+fn has_shares(
+    (own, servers): (&BTreeMap<String, String>, usize),
+    (others, more): (&BTreeMap<String, String>, usize),
+) -> bool {
+    let is_share = |name: &String| {
+        let [a, b] = [own, others].map(|options| options.get(name).and_then(|value| size(value)));
+        a.zip(b).is_some_and(|(a, b)| a != b && (a > b) == (servers < more))
+    };
+    let names = own.keys().chain(others.keys());
+    servers != more && names.filter(|name| own.get(*name) != others.get(*name)).all(is_share)
+}
+
+/// The bytes of `896MB`, `4096M`, or `3G`.
+fn size(value: &str) -> Option<f64> {
+    let unit = value.find(|c: char| c.is_ascii_alphabetic())?;
+    let letter = value[unit..].trim_end_matches(['B', 'b']).to_uppercase();
+    let power = ["K", "M", "G", "T"].iter().position(|one| *one == letter)?;
+    Some(value[..unit].parse::<f64>().ok()? * 1024_f64.powi(power as i32 + 1))
 }
 
 /// The options of a config's text, each with its last value.
@@ -242,7 +276,15 @@ fn only_in(options: &BTreeMap<String, String>, others: &BTreeMap<String, String>
 
 #[cfg(test)]
 mod tests {
-    use super::{once_if_alike, options};
+    use super::{has_shares, once_if_alike, options};
+
+    #[test]
+    fn only_sizes_of_more_servers_are_shares() {
+        let [all, half, other] = ["a = 3GB\nb = 1", "a = 896MB\nb = 1", "a = 896MB\nb = 2"].map(options);
+        assert!(has_shares((&all, 2), (&half, 6)) && has_shares((&half, 6), (&all, 2)));
+        assert!(!has_shares((&all, 6), (&half, 2)) && !has_shares((&all, 2), (&half, 2)));
+        assert!(!has_shares((&all, 2), (&other, 6)));
+    }
 
     #[test]
     fn a_value_of_every_size_of_the_data_is_told_once() {

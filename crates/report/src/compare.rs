@@ -90,9 +90,9 @@ fn expect_one_unit(runs: &[Run], comparison: &Comparison<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Turns differences into warnings; an error unless forced.
+/// Turns differences into warnings; an error unless forced, or unless they are none of what is compared.
 fn warnings(found: Vec<Difference>, force: bool) -> Result<Vec<String>> {
-    if !found.is_empty() && !force {
+    if !found.iter().all(|one| one.is_within_runs) && !force {
         return Err(Error::NotComparable { differences: found });
     }
     Ok(found.iter().map(|difference| format!("the runs differ in {difference}")).collect())

@@ -155,7 +155,7 @@ impl Block {
     }
 }
 
-/// A table. The last `labels` columns name the row: text and Markdown show them last, CSV and JSON first.
+/// A table. The last `labels` columns name the row: text shows them last, all else first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     /// The kind of table in CSV and JSON, such as `rqps`.
@@ -222,13 +222,19 @@ impl Table {
         self.warnings.as_deref().unwrap_or_default()
     }
 
-    /// Lines above the table in text formats: the preamble, and what numbered columns stand for.
-    pub fn above(&self) -> Vec<String> {
-        let line = |column: &Column| {
-            let meaning = column.stands_for.as_ref().filter(|meaning| **meaning != column.name)?;
-            Some(format!("{} : {meaning}", column.name))
+    /// Lines above the table: the preamble, and what the headings of arms stand for.
+    pub fn above<'h>(&self, headings: impl IntoIterator<Item = &'h String>) -> Vec<String> {
+        let line = |(column, heading): (&Column, &String)| {
+            let meaning = column.stands_for.as_ref().filter(|meaning| *meaning != heading)?;
+            Some(format!("{heading} : {meaning}"))
         };
-        self.preamble.iter().cloned().chain(self.columns.iter().filter_map(line)).collect()
+        self.preamble.iter().cloned().chain(self.columns.iter().zip(headings).filter_map(line)).collect()
+    }
+
+    /// Indexes of columns where names of rows come first, from last to first, then the rest.
+    pub fn names_first(&self) -> Vec<usize> {
+        let values = self.columns.len().saturating_sub(self.labels);
+        (values..self.columns.len()).rev().chain(0..values).collect()
     }
 
     /// A table with a column for each of `figures` and a row for each of `rows`.

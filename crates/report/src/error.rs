@@ -29,8 +29,8 @@ pub enum Error {
     #[error("{run} was given twice; name each run once")]
     RunTwice { run: String },
     #[error(
-        "these runs are not comparable:\n{}\nmeasure both under the same conditions, or use --force to compare them \
-         with warnings",
+        "these runs are not comparable:\n{}\nmeasure both under the same conditions (`rqps resume` adds to a run, a plan with \
+         all arms measures them together), or use --force to compare them with warnings",
         list(differences)
     )]
     NotComparable { differences: Vec<Difference> },

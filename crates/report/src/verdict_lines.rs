@@ -11,7 +11,7 @@ use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{MissedBy, RunVerdicts, VersionRow, judge_run_relative_to, rules_of, version_rows};
 
 use crate::background::Background;
-use crate::comparison::{ComparedArm, Comparison};
+use crate::comparison::{ComparedArm, Comparison, Pair};
 use crate::error::Result;
 use crate::reading::{is_result, is_unmeasured};
 use crate::tables::doubts;
@@ -40,6 +40,8 @@ pub(crate) struct Judged<'a> {
     background: BTreeMap<(usize, String), BTreeMap<u32, Background>>,
     /// Arms and steps that start from another state than base, in a sentence.
     unlike: BTreeMap<(usize, String), String>,
+    /// The metrics by which costs were judged.
+    pub cost_metrics: BTreeSet<Metric>,
 }
 
 /// One test of one arm.
@@ -89,7 +91,8 @@ impl<'a> Judged<'a> {
                 }
             }
         }
-        Ok(Some(Self { run, verdicts, base, versions: OnceCell::new(), background, unlike }))
+        let cost_metrics = cost_metrics(&verdicts, |_| true);
+        Ok(Some(Self { run, verdicts, base, versions: OnceCell::new(), background, unlike, cost_metrics }))
     }
 
     /// Changes from version to version, where there are three.
@@ -215,21 +218,28 @@ impl<'a> Judged<'a> {
         self.candidates().filter(|arm| !is_unmeasured(self.run, &self.run.arms[*arm].name))
     }
 
-    /// The metrics by which the costs of a test, or of all, were judged.
-    pub fn cost_metrics(&self, test: Option<&str>) -> BTreeSet<Metric> {
-        let of_test =
-            |one: &&Verdict| one.detector == Detector::Cost && test.is_none_or(|test| one.test == test);
-        self.verdicts.on_candidates().filter(of_test).map(|one| one.metric).collect()
+    /// The metric of costs, where a test names no other: the most precise by which any was judged.
+    pub fn cost_metric(&self) -> Metric {
+        self.cost_metrics.first().copied().unwrap_or(Metric::CpuUs)
+    }
+
+    /// The interval of the verdict on the rate of an arm; `None` if it is on another base, or there is none.
+    pub fn on_rate(comparison: &Comparison<'a>, pair: &Pair<'_>, test: &str) -> Option<(f64, f64)> {
+        let all = Self::all(comparison).ok()?;
+        let judged = all.iter().find(|one| std::ptr::eq(&one.run.arms[one.base], pair.base.arm))?;
+        let arm = judged.run.arms.iter().position(|arm| std::ptr::eq(arm, pair.arm.arm))?;
+        let verdict = judged.verdicts.verdict(test, arm, Detector::Rate)?;
+        Some((verdict.low, verdict.high)).filter(|(low, _)| !low.is_nan())
     }
 
     /// What compares all arms in a test, and its label: one metric. Where some arms' costs were judged by instructions
     /// and others' by CPU time, it is the CPU time of all.
     pub fn across_arms(&self, test: &str, detector: Detector) -> (Detector, String) {
-        let metrics = self.cost_metrics(Some(test));
-        let is_told = detector == Detector::Cost
-            && metrics.contains(&Metric::CpuUs)
-            && self.cost_metrics(None).len() > 1;
-        if !is_told {
+        if detector != Detector::Cost || self.cost_metrics.len() < 2 {
+            return (detector, test.to_owned());
+        }
+        let metrics = cost_metrics(&self.verdicts, |one| one.test == test);
+        if !metrics.contains(&Metric::CpuUs) {
             return (detector, test.to_owned());
         }
         let shown = if metrics.len() > 1 { Detector::Cpu } else { detector };
@@ -325,6 +335,12 @@ impl<'a> Judged<'a> {
         let arm = &self.run.arms[arm];
         comparison.find(arm).map_or_else(|| arm.variant(), ComparedArm::label)
     }
+}
+
+/// The metrics by which the costs of some verdicts were judged.
+fn cost_metrics(verdicts: &RunVerdicts, is_asked: impl Fn(&Verdict) -> bool) -> BTreeSet<Metric> {
+    let asked = |one: &&Verdict| one.detector == Detector::Cost && is_asked(one);
+    verdicts.on_candidates().filter(asked).map(|one| one.metric).collect()
 }
 
 /// Lines with a change, each with its rank, the worst first.

@@ -73,7 +73,10 @@ fn regressions_fail_the_gate_in_every_output() {
     // At a terminal it is text that fits.
     let text = gate.text(Screen { width: Some(80), ..Screen::default() }).unwrap();
     assert!(
-        text.starts_with(gate.heading()) && gate.heading().starts_with("rqps gate: REGRESSION"),
+        text.starts_with(gate.heading())
+            && gate
+                .heading()
+                .starts_with("rqps gate: FAILED: regression of rate in 1, of cost in 2 of 6 tests"),
         "{text}"
     );
     assert!(!text.contains("<details>") && !text.contains("| --- |"), "{text}");
@@ -206,6 +209,11 @@ fn runs_without_verdicts_do_not_pass() {
     let text = &undecided.markdown;
     assert_eq!(undecided.outcome, Outcome::Undecided);
     assert!(text.contains("too few valid blocks for any verdict (2; it takes 3)."), "{text}");
+    assert!(
+        undecided.junit.contains("<error message=\"undecided, which is no pass. The run has"),
+        "{}",
+        undecided.junit
+    );
     assert!(text.contains("About 4 min more would give the first verdicts: rqps resume "), "{text}");
     assert_eq!(text.matches(" --more ").count(), 1, "one figure: {text}");
     // What was not measured is not judged, unless it is in the default list alone.
@@ -213,6 +221,7 @@ fn runs_without_verdicts_do_not_pass() {
     let without = at_gate(&Spec::default(), rules(&[Detector::Rate, Detector::Fsyncs])).unwrap();
     assert_eq!(without.outcome, Outcome::Undecided);
     assert!(without.markdown.contains("no figures of fsyncs,"), "{}", without.markdown);
+    assert!(without.junit.contains("<error message"), "{}", without.junit);
     assert!(without.junit.contains("<skipped message=\"the run has no figures of it\""), "{}", without.junit);
     let noisy = Spec { block_sd: 0.05, ..Spec::default() };
     let text = at_gate(&noisy, rules(&[Detector::Fsyncs])).unwrap().markdown;

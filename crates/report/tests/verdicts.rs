@@ -6,7 +6,7 @@ use rqps_model::Setting;
 use rqps_report::{ExplainOptions, Format, GateRules, Options, Screen, Section, explain_text, gate, show};
 use rqps_stats::Detector;
 use rqps_store::{Outcome, Run, RunFolder};
-use rqps_verdicts::testing::{Spec, write_run};
+use rqps_verdicts::testing::{Spec, TESTS, write_run};
 use rqps_verdicts::{judge_run, rules_of};
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ fn runs_with_blocks_show_verdicts_by_default() {
 }
 
 #[test]
-fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
+fn text_fits_a_terminal_of_80_columns_and_names_what_it_leaves_out() {
     let results = tempfile::tempdir().unwrap();
     let run = run(results.path(), &Spec::mixed());
     let at = |width| {
@@ -40,7 +40,9 @@ fn text_fits_a_terminal_of_80_columns_and_loses_nothing() {
     assert_eq!(too_wide, [""; 0]);
     let word = |text: &str| text.trim_end_matches(':').to_owned();
     let words = |text: &str| text.split_whitespace().map(word).collect::<BTreeSet<String>>();
-    let lost: Vec<String> = words(&wide).difference(&words(&narrow)).cloned().collect();
+    let is_figure = |word: &&String| word.starts_with(|c: char| c.is_ascii_digit());
+    let (wide, narrow) = (words(&wide), words(&narrow));
+    let lost: Vec<&String> = wide.difference(&narrow).filter(|word| !is_figure(word)).collect();
     assert_eq!(lost, ["why"], "the name of a column without any text");
     let verdicts = Options { screen: Screen { width: Some(80), ..Screen::default() }, ..Options::default() };
     let text = show(&run, &verdicts).unwrap().replace(&run.folder.name(), "RUN");
@@ -104,6 +106,18 @@ fn the_largest_difference_that_stays_open_is_named() {
     let gate = gate(&run, &GateRules::default()).unwrap();
     let told = "The largest difference that is inconclusive: insert on new, at 0.";
     assert!(gate.text(Screen::default()).unwrap().contains(told), "{}", gate.markdown);
+}
+
+#[test]
+fn a_change_that_many_tests_show_together_is_told() {
+    let more = ["scan", "points-covered-si", "range-covered-si", "range-notcovered-pk"];
+    let more = more.map(|name| (name, "range", 3_000.0, 200_000.0, 0.0));
+    let tests = [&TESTS[..], &more].concat();
+    let effects = tests.iter().map(|(name, ..)| (2, *name, 0.96, 1.0)).collect();
+    let spec = Spec { tests, effects, block_sd: 0.05, ..Spec::default() };
+    let text = shown(&spec, &[Section::Verdicts], Format::Text);
+    let told = "10 of 10 inconclusive rates are below postgres-17.7.sized (old)'s (p = 0.00";
+    assert!(text.contains(told) && text.contains("together they may be a change"), "{text}");
 }
 
 #[test]

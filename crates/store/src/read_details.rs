@@ -222,7 +222,7 @@ impl Run {
     }
 
     /// The steps of one pass: each pass has them all again.
-    fn steps_once(&self) -> impl Iterator<Item = &PlannedStep> {
+    pub fn steps_once(&self) -> impl Iterator<Item = &PlannedStep> {
         let mut seen = BTreeSet::new();
         self.steps.iter().filter(move |step| seen.insert(&*step.name))
     }

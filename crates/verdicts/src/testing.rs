@@ -15,8 +15,11 @@ use rqps_store::{
     Window,
 };
 
-/// Tests of a made-up run: name, group, queries per second, instructions per query, WAL bytes per query.
-pub const TESTS: [(&str, &str, f64, f64, f64); 6] = [
+/// A test: name, group, queries per second, instructions per query, WAL bytes per query.
+pub type Test = (&'static str, &'static str, f64, f64, f64);
+
+/// Tests of a made-up run.
+pub const TESTS: [Test; 6] = [
     ("point-query", "point", 40_000.0, 50_000.0, 0.0),
     ("hot-points", "point", 2_000.0, 900_000.0, 0.0),
     ("range-covered-pk", "range", 5_000.0, 400_000.0, 0.0),
@@ -43,6 +46,7 @@ pub struct Spec {
     pub effects: Vec<(usize, &'static str, f64, f64)>,
     /// Rows of the table.
     pub rows: u64,
+    pub tests: Vec<Test>,
     /// Standard deviation of the logarithm of a window's rate; instructions have a hundredth of it.
     pub block_sd: f64,
     /// Number of blocks.
@@ -123,6 +127,7 @@ impl Default for Spec {
             dbms: "postgres",
             effects: vec![],
             rows: 100_000,
+            tests: TESTS.to_vec(),
             block_sd: 0.004,
             blocks: 5,
             void: 0,
@@ -170,7 +175,7 @@ pub fn write_run(results: &Path, spec: &Spec) -> Result<PathBuf> {
     let mut writer = RunFolder::open_for_writing(folder.path())?;
     let arms: Vec<Arm> = spec.arms.iter().map(|(name, version)| arm(spec, name, version)).collect();
     let host = [Fact { key: "kernel".into(), value: "6.1.0".into(), comparable: true }];
-    writer.begin_run(&plan(spec), &meta(spec), &steps(), &arms, &host)?;
+    writer.begin_run(&plan(spec), &meta(spec), &steps(spec), &arms, &host)?;
     writer.put_certificate(Moment::Before, &spec.certificate)?;
     let mut seq = 0;
     for number in 1..=spec.blocks {
@@ -187,7 +192,7 @@ pub fn write_run(results: &Path, spec: &Spec) -> Result<PathBuf> {
 fn write_block(writer: &mut RunWriter, spec: &Spec, number: u32, seq: &mut u32) -> Result<()> {
     let started_at_ms = BEGUN_AT_MS + i64::from(number - 1) * (BLOCK_MS + 1000);
     let measured = |test: &str| spec.cut_tests.get(test).is_none_or(|last| number <= *last);
-    let tests: Vec<_> = TESTS.iter().filter(|(test, ..)| measured(test)).collect();
+    let tests: Vec<_> = spec.tests.iter().filter(|(test, ..)| measured(test)).collect();
     let arms = spec.arms.iter().enumerate().map(|(index, (name, _))| BlockArm {
         arm: (*name).to_owned(),
         start_position: (index as u32 + number) % spec.arms.len() as u32 + 1,
@@ -263,8 +268,6 @@ fn finish(
     *seq += 1;
     writer.finish_action(&record, Some(observation))
 }
-
-type Test = (&'static str, &'static str, f64, f64, f64);
 
 fn observe(spec: &Spec, test: &Test, arm: usize, block: u32, window: u32, seq: u32) -> Observation {
     let (name, group, rate, instructions, wal_bytes) = *test;
@@ -431,13 +434,13 @@ fn meta(spec: &Spec) -> Meta {
     }
 }
 
-fn steps() -> Vec<PlannedStep> {
+fn steps(spec: &Spec) -> Vec<PlannedStep> {
     let step = |(index, (name, group, ..)): (usize, &Test)| PlannedStep {
         clients: 1,
         amount: "10000 events".into(),
         ..made::step(index + 1, name, group)
     };
-    TESTS.iter().enumerate().map(step).collect()
+    spec.tests.iter().enumerate().map(step).collect()
 }
 
 fn plan(spec: &Spec) -> String {

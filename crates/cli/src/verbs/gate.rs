@@ -46,10 +46,10 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
             // Who reads the outputs finds them, however the run ended.
             if let Err(error) = &ended
                 && !is_judged
-                && judge(context, &folder, args).is_err()
             {
                 let run = RunFolder::open(&folder)?;
-                write(context, &rqps_report::gate_of_failed(&run, &format!("{error:#}"))?, args)?;
+                let why = format!("{error:#}");
+                write(context, &rqps_report::gate_of_failed(&run, &rules(&run, args)?, &why)?, args)?;
             }
             ended
         }
@@ -125,7 +125,7 @@ fn rules(run: &Run, args: &GateArgs) -> anyhow::Result<GateRules> {
 }
 
 /// Writes the requested outputs; the summary goes to standard output unless another output does, or it is written to a
-/// file: then its first line tells the outcome.
+/// file: then its first line tells the outcome, on standard error if standard output is taken.
 fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
     for (place, text) in outputs(gate, args) {
         match place {
@@ -134,8 +134,10 @@ fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> 
             Some(path) => out::write_file(Path::new(path), text)?,
         }
     }
-    if args.markdown.is_some() || stdouts(args) > 0 {
+    if stdouts(args) > 0 {
         out::message(gate.heading());
+    } else if args.markdown.is_some() {
+        out::print_line(gate.heading())?;
     } else if context.format == Format::Text && (context.names_format || std::io::stdout().is_terminal()) {
         out::print_line(&gate.text(context.screen())?)?;
     } else {
@@ -149,7 +151,7 @@ fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> 
 fn write_cut_off(folder: &Path, args: &GateArgs) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
     let why = format!("interrupted; `rqps gate {}` judges what it has measured", run.folder.name());
-    let gate = rqps_report::gate_of_failed(&run, &why)?;
+    let gate = rqps_report::gate_of_failed(&run, &rules(&run, args)?, &why)?;
     for (place, text) in outputs(&gate, args) {
         // A pipe would have two of them.
         let is_file = |path: &Path| path.metadata().ok().is_none_or(|found| found.is_file());

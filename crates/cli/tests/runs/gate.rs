@@ -27,6 +27,9 @@ fn exit_codes_say_whether_a_change_may_pass() {
     assert!(output.starts_with("<?xml") && !output.contains("rqps gate:"), "{output}");
     let entries: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     assert!(entries.as_array().is_some_and(|entries| entries.len() > 20), "{entries}");
+    let file = bench.path().join("gate.md").display().to_string();
+    let answer = gate(&[&dearer, "--markdown", &file], 1).stdout;
+    assert_eq!(answer, "rqps gate: FAILED: regression of cost in 1 of 6 tests\n");
 }
 
 /// As by a second Ctrl-C, after which nothing can be written.
@@ -42,7 +45,7 @@ fn a_gate_that_is_killed_leaves_its_files() {
     wait_for("both files", || (junit.exists() && json.exists()).then_some(()));
     running.kill();
     let xml = fs::read_to_string(junit).unwrap();
-    assert!(xml.contains("failures=\"1\"") && xml.contains("interrupted; `rqps gate "), "{xml}");
+    assert!(xml.contains("errors=\"1\"") && xml.contains("interrupted; `rqps gate "), "{xml}");
     bench.expect_no_process();
 }
 

@@ -39,7 +39,7 @@ fn own_scripts_get_verdicts_and_explanations() {
     }
     let gate = bench.call(&["gate", "last", "--fail-on", "wal"]).expect(3).stdout;
     assert!(
-        gate.contains("rqps gate: INCOMPLETE") && gate.contains("NO VALID RESULT wrong on a: "),
+        gate.contains("rqps gate: FAILED, incomplete") && gate.contains("NO VALID RESULT wrong on a: "),
         "{gate}"
     );
     let run = bench.run();

@@ -28,6 +28,10 @@ impl Asked {
 
 /// What the gate asks for and the run has verdicts on.
 pub(super) struct Decided {
+    /// What the gate fails on, and in how many tests.
+    regressed: Vec<(Detector, usize)>,
+    /// All of them.
+    tests: usize,
     asked: Vec<Asked>,
     /// On stalls none must be reached, but a regression fails the gate.
     also: Vec<Detector>,
@@ -68,8 +72,17 @@ impl Decided {
                 detector.is_resource() && *detector != Detector::Cpu && rules.fail_on.contains(detector);
             is_named && !also.contains(detector)
         };
+        let regressed = |detector: Detector| {
+            let is_regression = |one: &&Verdict| one.detector == detector && rules.is_regression(one);
+            let missed = arms.iter().flat_map(|arm| &arm.lines).filter_map(|line| line.missed.as_ref());
+            let missed = missed.filter(|missed| detector == Detector::Rate && rules.fails_on_missed(missed));
+            let count = all().filter(is_regression).count() + missed.count();
+            (count > 0).then_some((detector, count))
+        };
         let is_also_open = |one: &&Verdict| also.contains(&one.detector) && !one.class.is_decided();
         Self {
+            regressed: Detector::ALL.into_iter().filter_map(regressed).collect(),
+            tests: arms.iter().map(|arm| arm.lines.len()).sum(),
             also_open: all().filter(is_also_open).count(),
             too_little: rest().filter(is_little).collect(),
             also,
@@ -86,6 +99,14 @@ impl Decided {
                 format!("{} on {arm}, at {}", one.test, undecided::times_base(one))
             }),
         }
+    }
+
+    /// For the heading: `: regression of rate in 1, of cost in 2 of 6 tests`. Empty without any.
+    pub fn regressed(&self) -> String {
+        let each =
+            self.regressed.iter().map(|(detector, count)| format!("of {} in {count}", name(*detector)));
+        let each = each.collect::<Vec<_>>().join(", ");
+        if each.is_empty() { each } else { format!(": regression {each} of {} {}", self.tests, self.noun) }
     }
 
     /// For the heading: `; decided: cost in 7 of 7 tests, CPU time in none of 7`. Empty if all is decided.

@@ -5,21 +5,40 @@ use std::io;
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
+use rqps_model::Role::Test;
 use rqps_stats::{Class, Detector};
-use rqps_store::{InvalidInPart, NoResult, Run, Status};
+use rqps_store::{InvalidInPart, NoResult, PlannedStep, Role, Run};
 use rqps_verdicts::MissedBy;
 
 use crate::error::{Error, Result};
-use crate::gate::{ArmAtGate, GateRules};
+use crate::gate::{ArmAtGate, Found, GateRules, Outcome, summary};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
 struct Case<'a> {
     test: &'a str,
     message: String,
-    fails: bool,
-    /// Whether the verdict is inconclusive or a change that may be chance.
-    open: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Passed,
+    Failed,
+    /// The gate as a whole does not pass, whatever its verdicts.
+    Error,
+    /// No verdict, an inconclusive one, or a change that may be chance.
+    Skipped,
+}
+
+impl State {
+    fn of(fails: bool, is_open: bool) -> Self {
+        match (fails, is_open) {
+            (true, _) => Self::Failed,
+            (false, true) => Self::Skipped,
+            (false, false) => Self::Passed,
+        }
+    }
 }
 
 /// An arm's verdicts by one detector.
@@ -37,7 +56,7 @@ pub(super) fn xml(
     judged: &Judged<'_>,
     arms: &[ArmAtGate<'_>],
     rules: &GateRules,
-    unmeasured: &[Detector],
+    found: &Found<'_>,
 ) -> Result<String> {
     let mut suites: Vec<Suite<'_>> = Vec::new();
     for ArmAtGate { arm, lines, warnings, builds } in arms {
@@ -49,33 +68,50 @@ pub(super) fn xml(
                 suites.push(Suite { name, warnings, builds, cases });
             }
         }
+        suites.extend(unjudged(judged.run, *arm, lines));
     }
-    if !unmeasured.is_empty() {
+    if !found.unmeasured.is_empty() {
         let case = |detector: &Detector| Case {
             test: detector.key(),
             message: "the run has no figures of it".to_owned(),
-            fails: rules.inconclusive,
-            open: true,
+            state: State::of(rules.inconclusive, true),
         };
-        let cases = unmeasured.iter().map(case).collect();
+        let cases = found.unmeasured.iter().map(case).collect();
         suites.push(Suite { name: "without figures".to_owned(), cases, ..Suite::default() });
+    }
+    let is_verdict = matches!(found.outcome, Outcome::Passed | Outcome::Regressed);
+    if !is_verdict || found.cut_off.is_some() {
+        let reasons = summary::reasons(judged, arms.is_empty(), found).join(" ");
+        suites.push(of_run(format!("{}. {reasons}", summary::word(found.outcome)).trim_end().to_owned()));
     }
     of_suites(judged.run, suites)
 }
 
-/// The same of a run that has no verdicts.
-pub(super) fn without_verdicts(run: &Run) -> Result<String> {
-    of_suites(run, Vec::new())
+/// The same of a run that has no verdicts: an error.
+pub(super) fn without_verdicts(run: &Run, why: &str) -> Result<String> {
+    let candidates = (0..run.arms.len()).filter(|arm| run.arms[*arm].role == Role::Candidate);
+    let suites = candidates.filter_map(|arm| unjudged(run, arm, &[]));
+    of_suites(run, suites.chain([of_run(why.to_owned())]).collect())
 }
 
-/// The same of a run that ended before there was anything to judge: one failed case.
-pub(super) fn failed(run: &Run, why: &str) -> Result<String> {
-    of_suites(run, vec![of_run(why.to_owned())])
-}
-
+/// Whoever reads no failure would take it for a pass.
 fn of_run<'a>(message: String) -> Suite<'a> {
-    let case = Case { test: "run", message, fails: true, open: false };
+    let case = Case { test: "run", message, state: State::Error };
     Suite { name: "run".to_owned(), cases: vec![case], ..Suite::default() }
+}
+
+/// The tests without a verdict on an arm; none if all have one.
+fn unjudged<'a>(run: &'a Run, arm: usize, lines: &[Line<'_>]) -> Option<Suite<'a>> {
+    let is_unjudged = |test: &str| lines.iter().all(|line| line.test != test);
+    let tests = run.steps_once().filter(|step| step.role == Some(Test) && is_unjudged(&step.name));
+    let case = |step: &'a PlannedStep| Case {
+        test: &step.name,
+        message: "no verdict: too few blocks, or passes, have a valid result".to_owned(),
+        state: State::Skipped,
+    };
+    let cases: Vec<Case<'_>> = tests.map(case).collect();
+    let name = format!("{}.no verdict", run.arms[arm].name);
+    (!cases.is_empty()).then(|| Suite { name, cases, ..Suite::default() })
 }
 
 fn of_suites<'a>(run: &'a Run, suites: Vec<Suite<'a>>) -> Result<String> {
@@ -91,8 +127,7 @@ fn write<'a>(writer: &mut Writer<Vec<u8>>, run: &'a Run, mut suites: Vec<Suite<'
         let case = |missing: &NoResult<'a>| Case {
             test: missing.step,
             message: format!("no valid result on {}: {}", missing.arm, missing.reason),
-            fails: true,
-            open: false,
+            state: State::Failed,
         };
         let cases = without_result.iter().map(case).collect();
         suites.push(Suite { name: "no valid result".to_owned(), cases, ..Suite::default() });
@@ -102,25 +137,15 @@ fn write<'a>(writer: &mut Writer<Vec<u8>>, run: &'a Run, mut suites: Vec<Suite<'
         let case = |one: &InvalidInPart<'a>| Case {
             test: one.step,
             message: format!("on {}, {}", one.arm, one.text()),
-            fails: true,
-            open: false,
+            state: State::Failed,
         };
         let cases = in_part.iter().map(case).collect();
         suites.push(Suite { name: "invalid in part".to_owned(), cases, ..Suite::default() });
     }
-    // Whoever reads no failure would take it for a pass.
-    if suites.is_empty() && run.status.status != Status::Complete {
-        let message = "the run ended before there was anything to judge".to_owned();
-        suites.push(of_run(message));
-    }
-    let cases = || suites.iter().flat_map(|suite| &suite.cases);
+    let all: Vec<&Case<'_>> = suites.iter().flat_map(|suite| &suite.cases).collect();
     writer
         .create_element("testsuites")
-        .with_attributes([
-            ("name", run.folder.name().as_str()),
-            ("tests", cases().count().to_string().as_str()),
-            ("failures", cases().filter(|case| case.fails).count().to_string().as_str()),
-        ])
+        .with_attributes(counts(&run.folder.name(), &all).iter().map(|(key, value)| (*key, value.as_str())))
         .write_inner_content(|writer| suites.iter().try_for_each(|one| suite(writer, one)))?;
     Ok(())
 }
@@ -132,9 +157,8 @@ fn case<'a>(
     rules: &GateRules,
 ) -> Option<Case<'a>> {
     if let Some(missed) = line.missed.as_ref().filter(|_| detector == Detector::Rate) {
-        let fails = rules.fails_on_missed(missed);
-        let open = missed.by == MissedBy::Unclear;
-        return Some(Case { test: line.test, message: missed.text.clone(), fails, open });
+        let state = State::of(rules.fails_on_missed(missed), missed.by == MissedBy::Unclear);
+        return Some(Case { test: line.test, message: missed.text.clone(), state });
     }
     let verdict = line.all().find(|verdict| verdict.detector == detector)?;
     let may_be_chance = verdict.class.is_change() && !verdict.significant;
@@ -144,24 +168,30 @@ fn case<'a>(
             Some(change) => format!("{change}: {}", line.part(verdict, judged)),
             None => line.part(verdict, judged),
         },
-        fails: rules.fails_on(verdict),
-        open: verdict.class == Class::Inconclusive || may_be_chance,
+        state: State::of(rules.fails_on(verdict), verdict.class == Class::Inconclusive || may_be_chance),
     })
+}
+
+/// The attributes of a suite, or of all.
+fn counts(name: &str, cases: &[&Case<'_>]) -> [(&'static str, String); 5] {
+    let count = |state| cases.iter().filter(|case| case.state == state).count().to_string();
+    [
+        ("name", name.to_owned()),
+        ("tests", cases.len().to_string()),
+        ("failures", count(State::Failed)),
+        ("errors", count(State::Error)),
+        ("skipped", count(State::Skipped)),
+    ]
 }
 
 fn suite(
     writer: &mut Writer<Vec<u8>>,
     Suite { name, warnings, builds, cases }: &Suite<'_>,
 ) -> io::Result<()> {
-    let count = |is: fn(&Case<'_>) -> bool| cases.iter().filter(|case| is(case)).count().to_string();
+    let counts = counts(name, &cases.iter().collect::<Vec<_>>());
     writer
         .create_element("testsuite")
-        .with_attributes([
-            ("name", name.as_str()),
-            ("tests", cases.len().to_string().as_str()),
-            ("failures", count(|case| case.fails).as_str()),
-            ("skipped", count(is_skipped).as_str()),
-        ])
+        .with_attributes(counts.iter().map(|(key, value)| (*key, value.as_str())))
         .write_inner_content(|writer| {
             let builds = builds.iter().map(|build| ("build", build));
             let all = warnings.iter().map(|warning| ("warning", warning)).chain(builds);
@@ -188,19 +218,16 @@ fn properties(writer: &mut Writer<Vec<u8>>, all: &[(&str, &String)]) -> io::Resu
     Ok(())
 }
 
-/// An open case that does not fail the gate has neither passed nor failed.
-fn is_skipped(case: &Case<'_>) -> bool {
-    case.open && !case.fails
-}
-
 fn write_message(writer: &mut Writer<Vec<u8>>, case: &Case<'_>) -> io::Result<()> {
-    let message = [("message", case.message.as_str())];
-    if case.fails {
-        writer.create_element("failure").with_attributes(message).write_empty()?;
-    } else if is_skipped(case) {
-        writer.create_element("skipped").with_attributes(message).write_empty()?;
-    } else {
-        writer.create_element("system-out").write_text_content(BytesText::new(&case.message))?;
-    }
+    let element = match case.state {
+        State::Passed => {
+            writer.create_element("system-out").write_text_content(BytesText::new(&case.message))?;
+            return Ok(());
+        }
+        State::Failed => "failure",
+        State::Error => "error",
+        State::Skipped => "skipped",
+    };
+    writer.create_element(element).with_attributes([("message", case.message.as_str())]).write_empty()?;
     Ok(())
 }

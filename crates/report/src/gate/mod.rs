@@ -65,7 +65,7 @@ pub struct Gate {
     pub markdown: String,
     summary: Document,
     /// JUnit XML: one test case per verdict. Regressions are failures; inconclusive verdicts are skipped, or
-    /// failures if the rules require them.
+    /// failures if the rules require them. An error unless the gate passes or finds a regression.
     pub junit: String,
     /// A list for benchmark-action's `customSmallerIsBetter`: one entry per metric, with the ratio to base of
     /// the time or cost of an operation.
@@ -97,6 +97,21 @@ impl Gate {
 /// # Errors
 /// If the run has no blocks, or cannot be read.
 pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
+    judge(run, rules, None)
+}
+
+/// The result of a run that ended for this reason before it was complete: of what it measured until then, if anything.
+///
+/// # Errors
+/// If the outputs cannot be written.
+pub fn gate_of_failed(run: &Run, rules: &GateRules, why: &str) -> Result<Gate> {
+    judge(run, rules, Some(why)).or_else(|_| {
+        let (xml, json) = (junit::without_verdicts(run, why)?, benchmark::json(run, &[])?);
+        Gate::new(Outcome::Incomplete, summary::failed(why), xml, json)
+    })
+}
+
+fn judge(run: &Run, rules: &GateRules, cut_off: Option<&str>) -> Result<Gate> {
     let base = run.arms.iter().position(|arm| arm.role == rqps_store::Role::Base).unwrap_or(0);
     let Some(judged) = Judged::from_run(run, base)? else {
         return match run.meta.is_imported() {
@@ -126,7 +141,8 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     let fails_on_missed = missed().any(|missed| rules.fails_on_missed(missed));
     let outcome = if fails_on_missed || verdicts().any(|verdict| rules.is_regression(verdict)) {
         Outcome::Regressed
-    } else if run.status.status == Status::Failed
+    } else if cut_off.is_some()
+        || run.status.status == Status::Failed
         || !run.without_result().is_empty()
         || !run.invalid_in_part().is_empty()
     {
@@ -141,8 +157,9 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
     } else {
         Outcome::Passed
     };
-    let summary = summary::document(&judged, &comparison, &arms, rules, (outcome, &unjudged, &unmeasured))?;
-    Gate::new(outcome, summary, junit::xml(&judged, &arms, rules, &unmeasured)?, benchmark::json(run, &arms)?)
+    let found = Found { outcome, cut_off, unjudged: &unjudged, unmeasured: &unmeasured };
+    let summary = summary::document(&judged, &comparison, &arms, rules, &found)?;
+    Gate::new(outcome, summary, junit::xml(&judged, &arms, rules, &found)?, benchmark::json(run, &arms)?)
 }
 
 /// The result of a run that was imported without repeats: there is no verdict.
@@ -150,16 +167,20 @@ fn without_repeats(run: &Run, base: usize) -> Result<Gate> {
     let blocks_min = rules_of(run)?.looks.first().map_or(0, |look| look.blocks);
     let is_complete = run.without_result().is_empty();
     let outcome = if is_complete { Outcome::Undecided } else { Outcome::Incomplete };
-    let summary = summary::without_repeats(run, base, blocks_min, outcome);
-    Gate::new(outcome, summary, junit::without_verdicts(run)?, benchmark::json(run, &[])?)
+    let why = summary::too_few_repeats(run, base, (1, blocks_min));
+    let summary = summary::without_repeats(run, &why, outcome);
+    Gate::new(outcome, summary, junit::without_verdicts(run, &why)?, benchmark::json(run, &[])?)
 }
 
-/// The result of a run that ended before there was anything to judge.
-///
-/// # Errors
-/// If the outputs cannot be written.
-pub fn gate_of_failed(run: &Run, why: &str) -> Result<Gate> {
-    Gate::new(Outcome::Incomplete, summary::failed(why), junit::failed(run, why)?, benchmark::json(run, &[])?)
+/// What the gate found of a whole run.
+struct Found<'a> {
+    outcome: Outcome,
+    /// Why the run ended before it was complete, if this is the run that was started for the gate.
+    cut_off: Option<&'a str>,
+    /// Arms without a verdict.
+    unjudged: &'a [usize],
+    /// What the rules ask for and the run has no figures of.
+    unmeasured: &'a [Detector],
 }
 
 struct ArmAtGate<'a> {

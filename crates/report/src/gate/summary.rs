@@ -2,27 +2,27 @@
 //! collapsed.
 
 use rqps_stats::Detector;
-use rqps_store::Run;
+use rqps_store::{Run, Status};
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::gate::decided::Decided;
-use crate::gate::{ArmAtGate, GateRules, Outcome, build};
+use crate::gate::{ArmAtGate, Found, GateRules, Outcome, build};
 use crate::tables::{arrivals, disturbed, trust, undecided, unpaired, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
-fn word(outcome: Outcome) -> &'static str {
+pub(super) fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "passed",
-        Outcome::Regressed => "REGRESSION",
-        Outcome::Incomplete => "INCOMPLETE",
-        Outcome::Undecided => "undecided",
+        Outcome::Regressed => "FAILED",
+        Outcome::Incomplete => "FAILED, incomplete",
+        Outcome::Undecided => "undecided, which is no pass",
     }
 }
 
 /// Why an imported run has no verdict.
-fn too_few_repeats(run: &Run, base: usize, (repeats, least): (usize, usize)) -> String {
+pub(super) fn too_few_repeats(run: &Run, base: usize, (repeats, least): (usize, usize)) -> String {
     match run.arms.len() {
         1 => format!("There is no other arm to compare {} with.", run.arms[base].name),
         _ => format!(
@@ -50,11 +50,38 @@ fn without_figures(judged: &Judged<'_>, unmeasured: &[Detector]) -> String {
     format!("{why} {}, so whether that regressed is not known.", names.join(", "))
 }
 
+/// Why nothing, or not everything, could be judged.
+pub(super) fn reasons(judged: &Judged<'_>, has_no_arms: bool, found: &Found<'_>) -> Vec<String> {
+    let run = judged.run;
+    let ended =
+        found.cut_off.or(run.status.reason.as_deref().filter(|_| run.status.status == Status::Failed));
+    let ended =
+        ended.map(|why| format!("The run is not complete; judged is what it measured. It ended: {why}"));
+    let no_verdict = || {
+        let of_tests = judged.verdicts.judgement.verdicts.iter().map(|verdict| verdict.blocks);
+        let blocks = of_tests.max().unwrap_or(judged.verdicts.blocks_done);
+        let unpaired = found.unjudged.iter().any(|arm| !judged.unpaired(*arm).is_empty());
+        match run.meta.is_imported() {
+            // What is said of each arm tells more.
+            true if unpaired => "There is no verdict on repeats that cannot be paired.".to_owned(),
+            true => too_few_repeats(run, judged.base, (blocks, judged.blocks_min())),
+            false if blocks < judged.blocks_min() || has_no_arms => format!(
+                "The run has too few valid blocks for any verdict ({blocks}; it takes {}).",
+                judged.blocks_min()
+            ),
+            false => without_verdict(judged, found.unjudged),
+        }
+    };
+    let no_verdict = (has_no_arms || !found.unjudged.is_empty()).then(no_verdict);
+    let unmeasured = (!found.unmeasured.is_empty()).then(|| without_figures(judged, found.unmeasured));
+    ended.into_iter().chain(no_verdict).chain(unmeasured).collect()
+}
+
 /// The summary of a run that was imported without repeats.
-pub(super) fn without_repeats(run: &Run, base: usize, least: usize, outcome: Outcome) -> Document {
+pub(super) fn without_repeats(run: &Run, why: &str, outcome: Outcome) -> Document {
     let mut document = Document::default();
     document.push(Block::Heading(2, format!("rqps gate: {}", word(outcome))));
-    document.push(Block::Text(too_few_repeats(run, base, (1, least))));
+    document.push(Block::Text(why.to_owned()));
     document.extend(verdicts::without_result(run, |_| true));
     document
 }
@@ -72,14 +99,16 @@ pub(super) fn document(
     comparison: &Comparison<'_>,
     arms: &[ArmAtGate<'_>],
     rules: &GateRules,
-    (outcome, unjudged, unmeasured): (Outcome, &[usize], &[Detector]),
+    found: &Found<'_>,
 ) -> Result<Document> {
-    let is_judged = !arms.is_empty() && unjudged.is_empty();
+    let is_judged = !arms.is_empty() && found.unjudged.is_empty();
     let warnings = comparison.warnings();
     let mut document = Document::default();
     let decided = Decided::of(judged, arms, rules);
-    let share = if is_judged { decided.heading() } else { String::new() };
-    document.push(Block::Heading(2, format!("rqps gate: {}{share}", word(outcome))));
+    let regressed = decided.regressed();
+    let share = if is_judged && regressed.is_empty() { decided.heading() } else { String::new() };
+    document.push(Block::Heading(2, format!("rqps gate: {}{regressed}{share}", word(found.outcome))));
+    document.extend(reasons(judged, arms.is_empty(), found).into_iter().map(Block::Text));
     for ArmAtGate { arm, lines, .. } in arms {
         let fails =
             |line: &&Line<'_>| line.missed.as_ref().is_some_and(|missed| rules.fails_on_missed(missed));
@@ -91,6 +120,14 @@ pub(super) fn document(
                 tests.join(", ")
             )));
         }
+    }
+    document.extend(disturbed::of_passes(comparison).into_iter().map(Block::Alarm));
+    document.push_warnings(&warnings);
+    let base = judged.label(comparison, judged.base);
+    for (at, ArmAtGate { arm, lines, .. }) in arms.iter().enumerate() {
+        let label = judged.label(comparison, *arm);
+        document.extend(verdicts::opening(judged, *arm, lines, (&label, &base), at == 0));
+        document.extend(undecided::open(judged, lines).map(Block::Text));
     }
     if is_judged {
         document.extend(decided.sentence().map(Block::Text));
@@ -106,31 +143,8 @@ pub(super) fn document(
             "{arm} has the same program files and the same config as {base}: what differs in their results is noise."
         )));
     }
-    document.extend(disturbed::of_passes(comparison).into_iter().map(Block::Alarm));
-    document.push_warnings(&warnings);
-    if !is_judged {
-        let (run, done) = (judged.run, judged.verdicts.blocks_done);
-        let of_tests = judged.verdicts.judgement.verdicts.iter().map(|verdict| verdict.blocks);
-        let blocks = of_tests.max().unwrap_or(done);
-        let unpaired = unjudged.iter().any(|arm| !judged.unpaired(*arm).is_empty());
-        let text = match judged.run.meta.is_imported() {
-            // What is said of each arm tells more.
-            true if unpaired => "There is no verdict on repeats that cannot be paired.".to_owned(),
-            true => too_few_repeats(run, judged.base, (blocks, judged.blocks_min())),
-            false if blocks < judged.blocks_min() || arms.is_empty() => format!(
-                "The run has too few valid blocks for any verdict ({blocks}; it takes {}).",
-                judged.blocks_min()
-            ),
-            false => without_verdict(judged, unjudged),
-        };
-        document.push(Block::Text(text));
-    }
-    document.extend((!unmeasured.is_empty()).then(|| Block::Text(without_figures(judged, unmeasured))));
-    let base = judged.label(comparison, judged.base);
-    for (at, ArmAtGate { arm, lines, .. }) in arms.iter().enumerate() {
+    for ArmAtGate { arm, lines, .. } in arms {
         let label = judged.label(comparison, *arm);
-        document.extend(verdicts::opening(judged, *arm, lines, (&label, &base), at == 0));
-        document.extend(undecided::open(judged, lines).map(Block::Text));
         document.extend(unpaired::table(&judged.unpaired(*arm), &label, &base).block());
         if lines.is_empty() {
             continue;

@@ -42,7 +42,8 @@ const WORDS: [(&str, &str); 15] = [
     ("inconclusive", "neither a change nor its absence could be established. It does not mean the same"),
     (
         "detectable",
-        "the smallest change for the worse that this many blocks would have detected with 80 % probability",
+        "the smallest change for the worse that this many blocks would have called a regression with 80 % probability; \
+         the same takes less evidence and is also said where this is larger",
     ),
     ("canary", "a small fixed workload that probes the host before and after each block"),
     (

@@ -32,11 +32,10 @@ pub use joint::{JointPage, JointRow, joint_levels, joint_page};
 use maud::{Markup, PreEscaped, html};
 use rqps_charts::{Theme, VersionChart};
 use rqps_explain::{ExplainRequest, Explanation, explain};
-use rqps_stats::{Detector, Metric};
+use rqps_stats::Detector;
 use rqps_store::Run;
 use shell::Frame;
 pub use site::{SiteFile, SiteRun, site_pages, site_run, site_stems};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::comparison::{Comparison, Pair, StepKind, TestStep};
@@ -176,13 +175,8 @@ impl<'a> Page<'a> {
 
     /// The metrics of the cost, in words.
     fn cost_metrics(&self) -> String {
-        let labels = self.cost_metrics_of_all().into_iter().map(|metric| metric.measure().label);
-        labels.collect::<Vec<_>>().join(" or ")
-    }
-
-    /// The metrics by which costs were judged.
-    fn cost_metrics_of_all(&self) -> BTreeSet<Metric> {
-        self.judged.as_ref().map_or_else(BTreeSet::new, |judged| judged.cost_metrics(None))
+        let metrics = self.judged.iter().flat_map(|judged| &judged.cost_metrics);
+        metrics.map(|metric| metric.measure().label).collect::<Vec<_>>().join(" or ")
     }
 
     /// What charts show of a test, and its label.

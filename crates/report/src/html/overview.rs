@@ -182,8 +182,9 @@ fn verdict_cell(page: &Page<'_>, verdict: Option<&Verdict>) -> Markup {
         Detector::Rate => counted(verdict.blocks, "block"),
         _ => format!("{}, {}", verdict.metric.measure().label, counted(verdict.blocks, "block")),
     };
-    let is_other = verdict.detector == Detector::Cost && verdict.metric == Metric::CpuUs;
-    let other = (is_other && page.cost_metrics_of_all().len() > 1).then(|| verdict.metric.measure().label);
+    let is_other = |metric: Metric| verdict.detector == Detector::Cost && metric != verdict.metric;
+    let is_other = page.judged.as_ref().is_some_and(|judged| is_other(judged.cost_metric()));
+    let other = is_other.then(|| verdict.metric.measure().label);
     html! {
         td.num.tint-worse[mark == Mark::Worse].tint-better[mark == Mark::Better] data-sort=(verdict.ratio)
             title=(title) {

@@ -60,7 +60,7 @@ pub(crate) fn code_box(code: &str, label: &str) -> Markup {
 
 fn table(table: &Table) -> Markup {
     let table = &*table.shown();
-    let order = order(table);
+    let order = table.names_first();
     html! {
         div.table {
             div.scroll tabindex="0" role="group" aria-label=(table.title) {
@@ -85,12 +85,6 @@ fn table(table: &Table) -> Markup {
             }
         }
     }
-}
-
-/// Indexes of columns in display order: labels first, from last to first, then the rest.
-fn order(table: &Table) -> Vec<usize> {
-    let values = table.columns.len().saturating_sub(table.labels);
-    (values..table.columns.len()).rev().chain(0..values).collect()
 }
 
 fn head(column: &Column) -> Markup {

@@ -24,7 +24,7 @@ fn render_table(table: &Table) -> Value {
     json!({
         "id": table.id,
         "title": table.title,
-        "about": table.above(),
+        "about": table.above(table.columns.iter().map(|column| &column.key)),
         "warnings": table.warnings(),
         "columns": table.columns.iter().map(|column| column.key.as_str()).collect::<Vec<_>>(),
         "rows": rows(RowKind::Body),

@@ -1,4 +1,4 @@
-//! Markdown for a blog or a pull request: pipe tables with labels last, as in text.
+//! Markdown for a blog or a pull request: pipe tables with the names of rows first.
 
 use crate::document::{Align, Block, Column, Document, RowKind, Table};
 use crate::html::short_names;
@@ -33,12 +33,7 @@ fn render_table(table: &Table) -> String {
     let table = &*table.shown();
     let mut parts = vec![format!("### {}", escape(&table.title))];
     let headings = headings(table);
-    let named = table.columns.iter().zip(&headings);
-    let stand_for = named.filter_map(|(column, heading)| {
-        let meaning = column.stands_for.as_ref().filter(|meaning| *meaning != heading)?;
-        Some(format!("{heading} : {meaning}"))
-    });
-    let above: Vec<String> = table.preamble.iter().cloned().chain(stand_for).collect();
+    let (order, above) = (table.names_first(), table.above(&headings));
     if !above.is_empty() {
         parts.push(list(&above));
     }
@@ -46,14 +41,15 @@ fn render_table(table: &Table) -> String {
     for (group, rows) in by_group(table) {
         parts.extend(group.map(|group| format!("**{}**", escape(group))));
         let mut lines = vec![
-            cells(headings.iter().map(|heading| escape(heading))),
-            cells(table.columns.iter().map(|column| match column.align {
+            cells(order.iter().map(|index| escape(&headings[*index]))),
+            cells(order.iter().map(|index| match table.columns[*index].align {
                 Align::Right => "---:".to_owned(),
                 Align::Left => "---".to_owned(),
             })),
         ];
         for row in rows {
-            lines.push(cells(row.cells.iter().map(|cell| match row.kind {
+            let of_row = order.iter().filter_map(|index| row.cells.get(*index));
+            lines.push(cells(of_row.map(|cell| match row.kind {
                 RowKind::Summary if !cell.text.is_empty() => format!("*{}*", escape(&cell.text)),
                 RowKind::Summary | RowKind::Body => escape(&cell.text),
             })));

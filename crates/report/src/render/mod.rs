@@ -11,6 +11,7 @@ use crate::document::{Document, Row, Table};
 use crate::error::Result;
 use crate::format::{Format, Screen};
 use crate::tame::tame_document;
+use wrap::longest_piece;
 
 pub use wrap::{Aligned, GAP, aligned, wrapped};
 

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use crate::document::{Align, Block, Cell, Column, Document, Row, Table, Tint};
 use crate::format::Screen;
 use crate::html::short_names;
-use crate::render::{Aligned, GAP, aligned, by_group, wrapped};
+use crate::render::{Aligned, GAP, aligned, by_group, longest_piece, wrapped};
 
 const RED: &str = "\x1b[31m";
 const GREEN: &str = "\x1b[32m";
 const GRAY: &str = "\x1b[90m";
-/// Terminals of fewer columns may lack columns of a table; others have all, in parts if need be.
-const WIDE: usize = 120;
 /// Words of up to this many characters are never wrapped: verdicts and names of metrics are shorter.
 const WRAP_MIN: usize = 16;
+/// Longer names and values may be broken anywhere.
+const PIECE_MAX: usize = 40;
 /// Longer names of arms are no headings of columns.
 const HEADING_MAX: usize = 12;
 
@@ -54,7 +54,7 @@ fn render_table(table: &Table, screen: Screen) -> String {
     let table = narrowed(&table, screen.width);
     let table = &*named(&table, screen.width);
     let mut lines = vec![table.title.clone()];
-    lines.extend(table.above());
+    lines.extend(table.above(table.columns.iter().map(|column| &column.name)));
     lines.extend(table.warnings().iter().map(|warning| format!("WARNING: {warning}")));
     lines.iter_mut().for_each(|line| *line = wrapped(line, screen.width));
     let parts = Parts::of(table, screen.width);
@@ -99,31 +99,37 @@ fn named(original: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
     if fits { Cow::Owned(table) } else { Cow::Borrowed(original) }
 }
 
-/// Without the optional columns for which a narrow terminal has no room, and with a line that names them.
+/// In as few lines as the terminal permits, without the optional columns for which there is no room then, and with a
+/// line that names them.
 fn narrowed(table: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
-    let widths = widths(table, None);
-    let mut rank = table.columns.iter().map(|column| column.rank).max().unwrap_or(0);
-    let shown = |rank: u8| table.columns.iter().map(move |column| column.rank <= rank);
-    let width_of = |rank: u8| {
-        let columns = widths.iter().zip(shown(rank)).filter(|(_, shown)| *shown);
-        columns.map(|(width, _)| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
+    let all = table.columns.iter().map(|column| column.rank).max().unwrap_or(0);
+    let shown = |rank: u8| -> Vec<bool> { table.columns.iter().map(|column| column.rank <= rank).collect() };
+    // Lines of the terminal that a row takes.
+    let lines = |rank: &u8| {
+        let table = table.with_columns(&shown(*rank));
+        let parts = Parts::of(&table, width_max);
+        let width = width_max.unwrap_or(usize::MAX);
+        parts.columns.iter().map(|part| parts.width_of(part).div_ceil(width)).sum::<usize>()
     };
-    let width_max = width_max.filter(|width| *width < WIDE).unwrap_or(usize::MAX);
-    let all = rank;
-    while rank > 0 && width_of(rank) > width_max {
-        rank -= 1;
-    }
+    let rank = (0..=all).rev().min_by_key(lines).unwrap_or(all);
     if rank == all {
         return Cow::Borrowed(table);
     }
+    let whole = Parts::of(table, Some(0));
+    let below = [whole.constants.as_slice(), whole.remarks.as_slice()].concat();
+    let beside: Vec<usize> = (0..table.columns.len()).filter(|index| !below.contains(index)).collect();
+    let width = Parts { widths: widths(table, None), ..whole }.width_of(&beside);
     let mut left: Vec<&str> = Vec::new();
     for column in table.columns.iter().filter(|column| column.rank > rank) {
         if !left.contains(&&*column.name) {
             left.push(&column.name);
         }
     }
-    let mut narrow = table.with_columns(&shown(rank).collect::<Vec<_>>());
-    narrow.footnotes.push(format!("a terminal of {WIDE} columns also has: {}", left.join(", ")));
+    let mut narrow = table.with_columns(&shown(rank));
+    narrow.footnotes.push(format!(
+        "left out here: {}; a terminal of {width} columns has them, and so has `--format markdown`",
+        left.join(", ")
+    ));
     Cow::Owned(narrow)
 }
 
@@ -254,6 +260,7 @@ fn widths(table: &Table, width_max: Option<usize>) -> Vec<usize> {
     let count = table.columns.len();
     let all: Vec<usize> = (0..count).map(|index| width(table, index, &table.columns[index])).collect();
     let Some(width_max) = width_max else { return all };
+    let pieces: Vec<usize> = (0..count).map(|index| piece(table, index)).collect();
     let (remarks, labels) = (remarks_column(table), count - table.labels);
     let is_shown = |index: &usize| Some(*index) != remarks && !is_constant(table, *index);
     let shown: Vec<usize> = (0..count).filter(is_shown).collect();
@@ -263,9 +270,10 @@ fn widths(table: &Table, width_max: Option<usize>) -> Vec<usize> {
     let total = |widths: &[usize], columns: &[usize]| {
         columns.iter().map(|index| widths[*index] + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
     };
+    // Names in a text, such as those of options, stay whole.
     let capped = |columns: &[usize], cap: usize| {
         let mut widths = all.clone();
-        columns.iter().for_each(|index| widths[*index] = all[*index].min(cap));
+        columns.iter().for_each(|index| widths[*index] = all[*index].min(cap.max(pieces[*index])));
         widths
     };
     // The widest columns for which all of `columns` fit side by side.
@@ -300,6 +308,12 @@ fn width(table: &Table, index: usize, column: &Column) -> usize {
     cells.chain([column.name.chars().count()]).max().unwrap_or(0)
 }
 
+/// The longest piece in a column's cells that is not to be broken.
+fn piece(table: &Table, index: usize) -> usize {
+    let cells = table.rows.iter().filter_map(|row| row.cells.get(index));
+    cells.map(|cell| longest_piece(&cell.text)).filter(|piece| *piece <= PIECE_MAX).max().unwrap_or(0)
+}
+
 /// Whether a column of words says the same in all rows.
 fn is_constant(table: &Table, column: usize) -> bool {
     let mut texts = table.rows.iter().map(|row| row.cells.get(column).map(|cell| &cell.text));
@@ -331,7 +345,8 @@ mod tests {
         let (whole, narrow) = (at(None), at(Some(30)));
         assert_eq!(at(Some(38)), whole, "what fits is whole");
         assert!(narrow.contains("10 → 20") && !narrow.contains("0.98765"), "{narrow}");
-        assert!(narrow.ends_with("a terminal of 120 columns also\n    has: from, to"), "{narrow}");
+        let left = "left out here: from, to; a\n    terminal of 38 columns has";
+        assert!(narrow.contains(left), "{narrow}");
         assert!(!at(Some(18)).contains("→"), "{}", at(Some(18)));
     }
 
@@ -354,6 +369,9 @@ mod tests {
         assert!(of_base.contains(modes), "{narrow}");
         assert!(at(&table, None).contains(modes));
         table.together = true;
+        let lines: Vec<String> = at(&table, Some(80)).lines().map(str::to_owned).collect();
+        let is_whole = |mode: &str| lines.iter().any(|line| line.contains(mode));
+        assert!(modes.split(',').all(is_whole), "{lines:#?}");
         let whole = at(&table, None);
         let width = whole.lines().map(|line| line.chars().count()).max();
         assert_eq!(at(&table, width), whole, "what fits is not wrapped");

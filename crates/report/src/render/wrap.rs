@@ -81,14 +81,25 @@ pub fn aligned(cells: &[Aligned<'_>]) -> String {
     (0..height).map(line).collect::<Vec<_>>().join("\n")
 }
 
+/// Marks behind which lists and paths are broken.
+const MARKS: [char; 2] = [',', '/'];
+
+/// The longest piece of a text that is not broken unless there is no room for it.
+pub(super) fn longest_piece(text: &str) -> usize {
+    let words = words(text);
+    let pieces = words.iter().flat_map(|word| word.split_inclusive(MARKS));
+    pieces.map(|piece| piece.chars().count()).max().unwrap_or(0)
+}
+
 /// A cell's text in lines of at most `width` characters, broken at spaces, words that are longer behind marks within
-/// them, or anywhere.
+/// them, names that are longer behind theirs, or anywhere.
 fn in_width(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let pieces = words(text).into_iter().flat_map(|word| {
         let is_long = word.chars().count() > width;
+        let marks: &[char] = if longest_piece(&word) > width { &[',', '/', '_', '-'] } else { &MARKS };
         let mut pieces: Vec<String> = match is_long {
-            true => word.split_inclusive([',', '_', '/', '-']).map(str::to_owned).collect(),
+            true => word.split_inclusive(marks).map(str::to_owned).collect(),
             false => vec![word],
         };
         pieces.last_mut().into_iter().for_each(|last| last.push(' '));

@@ -192,8 +192,11 @@ fn is_certified(run: &Run) -> bool {
 fn table(runs: &[&Run]) -> Table {
     let figures = ["before", "low", "high", "after", "low", "high"];
     let keys = ["before", "before_low", "before_high", "after", "after_low", "after_high"];
-    let mut columns: Vec<Column> =
-        figures.into_iter().zip(keys).map(|(name, key)| Column::number(name, key)).collect();
+    let column = |(name, key)| match name {
+        "low" | "high" => Column::number(name, key).optional(1),
+        _ => Column::number(name, key),
+    };
+    let mut columns: Vec<Column> = figures.into_iter().zip(keys).map(column).collect();
     columns.push(Column::number("change", "change"));
     columns.extend(["unit", "figure"].map(Column::words));
     if runs.len() > 1 {

@@ -3,15 +3,15 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `cost/op` | cost per operation, arm over base, mean over passes or blocks: instructions if they were counted in all tests, else the server's CPU time |
+//! | `cost/op` | cost per operation, arm over base, mean over passes or blocks: instructions if they were counted, else the server's CPU time |
 //! | `rQPS` | rate, arm over base; other programs on the machine affect it more than the cost |
 //! | `from`, `to` | interval of the ratio to their left: that of the verdict, or, of too few blocks for one, see `estimates.rs` of the verdicts crate |
 //! | `test` | the test |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{counted, sample};
-use rqps_stats::{Detector, Experiment, Metric, Verdict};
+use rqps_stats::{Detector, Metric, Verdict};
 use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{Estimate, estimates};
 
@@ -42,43 +42,33 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-/// The most precise cost metric that all tests have.
-fn cost_metric(experiment: &Experiment) -> Metric {
-    let has =
-        |metric| experiment.tests.iter().all(|test| test.metrics.iter().any(|data| data.metric == metric));
-    if has(Metric::Instructions) { Metric::Instructions } else { Metric::CpuUs }
-}
-
 /// A ratio with its interval.
 struct Figure {
     ratio: f64,
     interval: (f64, f64),
 }
 
-/// The ratios of a metric by test: those of the verdicts if there are enough blocks for these, so that a cell has one
-/// figure in all tables; else with intervals from few replicates.
-fn by_test(judged: &Judged<'_>, metric: Metric, arm: usize) -> BTreeMap<String, Figure> {
+/// The ratios of rate or cost by test: those of the verdicts if there are enough blocks for these, so that a cell has
+/// one figure in all tables; else with intervals from few replicates.
+fn by_test(judged: &Judged<'_>, detector: Detector, arm: usize) -> BTreeMap<String, Figure> {
+    let experiment = &judged.verdicts.experiment;
+    let verdicts =
+        experiment.tests.iter().filter_map(|test| judged.verdicts.verdict(&test.name, arm, detector));
     if has_verdicts(judged) {
         let of_verdict = |one: &Verdict| Figure { ratio: one.ratio, interval: (one.low, one.high) };
-        let tests = judged.verdicts.experiment.tests.iter();
-        let verdicts = tests.filter_map(|test| verdict_on(judged, &test.name, metric, arm));
         return verdicts.map(|one| (one.test.clone(), of_verdict(one))).collect();
     }
-    if metric == Metric::Rate && !judged.verdicts.rules.rates {
-        return BTreeMap::new();
-    }
-    let found = estimates(&judged.verdicts.experiment, metric, arm).into_iter();
+    let tests: BTreeSet<(Metric, &str)> = verdicts.map(|one| (one.metric, one.test.as_str())).collect();
+    let metrics: BTreeSet<Metric> = tests.iter().map(|(metric, _)| *metric).collect();
+    let found = metrics.into_iter().flat_map(|metric| {
+        let mut of_metric = estimates(experiment, metric, arm);
+        of_metric.retain(|one| tests.contains(&(metric, one.test.as_str())));
+        of_metric
+    });
     let of_few = |one: Estimate| {
         (one.test, Figure { ratio: one.ratio, interval: one.interval.unwrap_or((f64::NAN, f64::NAN)) })
     };
     found.map(of_few).collect()
-}
-
-/// The verdict on a metric, or, where counts of instructions were not used, on the metric that the cost is judged by.
-fn verdict_on<'j>(judged: &'j Judged<'_>, test: &str, metric: Metric, arm: usize) -> Option<&'j Verdict> {
-    let cost =
-        || judged.verdicts.verdict(test, arm, Detector::Cost).filter(|_| metric == Metric::Instructions);
-    judged.verdicts.of_arm(arm).find(|one| one.test == test && one.metric == metric).or_else(cost)
 }
 
 fn has_verdicts(judged: &Judged<'_>) -> bool {
@@ -86,8 +76,8 @@ fn has_verdicts(judged: &Judged<'_>) -> bool {
 }
 
 fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
-    let metric = cost_metric(&judged.verdicts.experiment);
-    let (costs, rates) = (by_test(judged, metric, arm), by_test(judged, Metric::Rate, arm));
+    let metric = judged.cost_metric();
+    let [costs, rates] = [Detector::Cost, Detector::Rate].map(|detector| by_test(judged, detector, arm));
     let lines = judged.lines(arm, |test| comparison.shows(test));
     let label = judged.label(comparison, arm);
     let number = Column::number;
@@ -129,8 +119,8 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
         },
     ];
     let is_other = |test: &&str| {
-        verdict_on(judged, test, metric, arm)
-            .is_some_and(|one| costs.contains_key(*test) && one.metric != metric)
+        let verdict = judged.verdicts.verdict(test, arm, Detector::Cost);
+        verdict.is_some_and(|one| costs.contains_key(*test) && one.metric != metric)
     };
     let others: Vec<&str> = lines.iter().map(|line| line.test).filter(is_other).collect();
     if !others.is_empty() {
@@ -138,7 +128,7 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
         table.footnotes.push(format!("by {other}, since {what} were not used: {}", others.join(", ")));
     }
     let text = match has_costs {
-        true => sentence(judged, (arm, metric), &lines, (&label, &costs)),
+        true => sentence(judged, arm, &lines, (&label, &costs)),
         false => no_costs(judged.run, &label),
     };
     [Block::Text(text), Block::Table(table)]
@@ -165,14 +155,14 @@ fn no_costs(run: &Run, label: &str) -> String {
 /// The median over tests, and the tests with a verdict of a change; without verdicts, those whose interval excludes 1.
 fn sentence(
     judged: &Judged<'_>,
-    (arm, metric): (usize, Metric),
+    arm: usize,
     lines: &[Line<'_>],
     (label, costs): (&str, &BTreeMap<String, Figure>),
 ) -> String {
     let found: Vec<(&str, &Figure)> =
         lines.iter().filter_map(|line| Some((line.test, costs.get(line.test)?))).collect();
     let ratios: Vec<f64> = found.iter().map(|(_, one)| one.ratio).collect();
-    let verdict = |test: &str| verdict_on(judged, test, metric, arm).map(|one| one.class);
+    let verdict = |test: &str| judged.verdicts.verdict(test, arm, Detector::Cost).map(|one| one.class);
     let is_more = |test: &str, one: &Figure| match has_verdicts(judged) {
         true => verdict(test).is_some_and(|class| class.is_regression()),
         false => one.interval.0 > 1.0,
@@ -189,7 +179,7 @@ fn sentence(
     let median = sample::median(&ratios).map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}"));
     format!(
         "{label}: {} per operation relative to base, median of {}: {median}. More expensive, beyond noise: {}; cheaper: {}.",
-        metric.measure().label,
+        judged.cost_metric().measure().label,
         counted(found.len(), "test"),
         names(&is_more),
         names(&is_less),

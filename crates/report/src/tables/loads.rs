@@ -41,17 +41,17 @@ pub(crate) fn table<'a>(comparison: &Comparison<'a>) -> Option<Table> {
     let rate = |load: Option<&Recorded<Load>>| load.and_then(|load| load.result.rows_per_s());
     let relative = |row: &Row<'_>| number::ratio(rate(row.load), rate(first(&comparison.base, row.step)));
     let figures: [Figure<'_, Row<'_>>; 8] = [
-        (Column::number("rows", "rows"), &|row| Cell::fixed(load(row, |load| load.rows), 0)),
-        (Column::number("load s", "load_s"), &|row| seconds(row, |load| load.load_us)),
-        (Column::number("index s", "index_s"), &|row| seconds(row, |load| load.index_us)),
-        (Column::number("vacuum s", "vacuum_s"), &|row| Cell::fixed(vacuum_s(row), 1)),
+        (Column::number("rows", "rows").optional(3), &|row| Cell::fixed(load(row, |load| load.rows), 0)),
+        (Column::number("load s", "load_s").optional(1), &|row| seconds(row, |load| load.load_us)),
+        (Column::number("index s", "index_s").optional(2), &|row| seconds(row, |load| load.index_us)),
+        (Column::number("vacuum s", "vacuum_s").optional(4), &|row| Cell::fixed(vacuum_s(row), 1)),
         (Column::number("rows/s", "rows_per_s"), &|row| Cell::rate(rate(row.load))),
         (Column::number("relative", "relative"), &|row| Cell::fixed(relative(row), 2)),
         (Column::words("dbms"), &|row| Cell::words(row.arm.label())),
         (Column::words("step"), &|row| Cell::words(row.step)),
     ];
-    let figures = if steps.len() > 1 { &figures[..] } else { &figures[..7] };
-    let mut table = Table::of_figures("loads", "Load", figures, 1, rows);
+    let (figures, labels) = if steps.len() > 1 { (&figures[..], 2) } else { (&figures[..7], 1) };
+    let mut table = Table::of_figures("loads", "Load", figures, labels, rows);
     let repeated = arms.iter().flat_map(|arm| steps.iter().map(|step| all(arm, step).count())).max();
     table
         .footnotes

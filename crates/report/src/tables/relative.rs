@@ -2,18 +2,20 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `col-N` | rQPS of the variant that the line `col-N : …` names; 1.00 is equal, below is slower. Red at 0.95 and below, green at 1.05 and above, as rounded |
+//! | `col-N` | rQPS of the variant that the line `col-N : …` names; 1.00 is equal, below is slower. Red at 0.95 and below, green at 1.05 and above, as rounded to two decimals. As many digits as the verdict's interval supports, or two without one |
 //! | `test` | the test; alphabetical within its group |
 //!
 //! Below each group: `median`, `min` and `max` of the column over the tests of the group that have a value.
 
-use rqps_model::sample;
+use rqps_model::{Digits, sample};
 
 use crate::background::MARK;
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep, numbered};
 use crate::document::{Cell, Column, Row, RowKind, Table, Tint};
 use crate::number;
 use crate::tables::footnotes;
+use crate::tables::verdicts::RATE_DECIMALS_MAX;
+use crate::verdict_lines::Judged;
 
 /// The table of all arms relative to the base.
 pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
@@ -43,8 +45,11 @@ pub(crate) fn ratios(
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
         let group = of_group[0].group.title.to_string();
         for step in of_group {
-            let cells =
-                pairs.iter().map(|pair| cell_of(pair, step)).chain([Cell::words(&*step.name)]).collect();
+            let cells = pairs
+                .iter()
+                .map(|pair| cell_of(comparison, pair, step))
+                .chain([Cell::words(&*step.name)])
+                .collect();
             table.row_in(&group, cells);
         }
         if of_group.len() > 1 {
@@ -57,23 +62,27 @@ pub(crate) fn ratios(
 }
 
 /// The ratio of a step, marked if it is not ranked.
-pub(crate) fn cell_of(pair: &Pair<'_>, step: &TestStep) -> Cell {
+pub(crate) fn cell_of(comparison: &Comparison<'_>, pair: &Pair<'_>, step: &TestStep) -> Cell {
     match pair.ratio(&step.name) {
         Some(ratio) if pair.missed(&step.name) => Cell {
             tint: Tint::Unranked,
             ..Cell::number(ratio, format!("{MARK}{}", number::ratio_alone(ratio)))
         },
-        ratio => cell(ratio),
+        // A figure has the same digits in all tables.
+        ratio => match Judged::on_rate(comparison, pair, &step.name) {
+            Some(interval) => cell(ratio, |ratio| Digits::of_ratio(interval, RATE_DECIMALS_MAX).text(ratio)),
+            None => cell(ratio, number::ratio_alone),
+        },
     }
 }
 
-fn cell(ratio: Option<f64>) -> Cell {
+fn cell(ratio: Option<f64>, print: impl Fn(f64) -> String) -> Cell {
     let tint = match ratio.map(number::side_of_band) {
         Some(-1) => Tint::Red,
         Some(1) => Tint::Green,
         _ => Tint::None,
     };
-    Cell { tint, ..Cell::printed(ratio, number::ratio_alone) }
+    Cell { tint, ..Cell::printed(ratio, print) }
 }
 
 /// A statistic over the values of a column; None if there are none.
@@ -89,7 +98,7 @@ fn summary(group: &str, pairs: &[Pair<'_>], steps: &[TestStep]) -> Vec<Row> {
     STATISTICS
         .iter()
         .map(|(name, statistic)| {
-            let cells = columns.iter().map(|column| cell(statistic(column)));
+            let cells = columns.iter().map(|column| cell(statistic(column), number::ratio_alone));
             let cells = cells.chain([Cell::words(format!("({name})"))]).collect();
             Row { group: Some(group.to_owned()), kind: RowKind::Summary, cells }
         })

@@ -17,7 +17,10 @@ use crate::words;
 /// A table for the rate and one for the cost of each arm that both runs have; empty if the runs have different bases.
 pub(crate) fn blocks(comparison: &Comparison<'_>, one: &Judged<'_>, other: &Judged<'_>) -> Vec<Block> {
     let [base, other_base] = [one, other].map(|judged| &judged.run.arms[judged.base]);
-    if base.build_hash != other_base.build_hash || base.config_hash != other_base.config_hash {
+    // Contents of one config that differ were refused, or are warned of.
+    let is_other_config =
+        base.config_hash != other_base.config_hash && base.config_name != other_base.config_name;
+    if base.build_hash != other_base.build_hash || is_other_config {
         return Vec::new();
     }
     let tables = pairs(one, other).into_iter().flat_map(|arms| {

@@ -37,6 +37,8 @@ use crate::words;
 
 /// The digits of a ratio of costs, where its interval supports them.
 pub(crate) const COST_DECIMALS_MAX: usize = 4;
+/// The same of rates.
+pub(crate) const RATE_DECIMALS_MAX: usize = 3;
 
 /// Maximum items of a list of changes.
 const CHANGES_MAX: usize = 20;
@@ -106,11 +108,9 @@ fn costs_of_all(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Option<Tabl
         }
     }
     table.preamble.push(format!("Relative to: {}", comparison.base.label()));
-    let metrics = judged.cost_metrics(None);
-    let metric = if metrics.contains(&Metric::Instructions) { Metric::Instructions } else { Metric::CpuUs };
     table.footnotes.push(format!(
         "{} per operation, where a test names no other metric; below 1 is cheaper",
-        metric.measure().label
+        judged.cost_metric().measure().label
     ));
     (!table.rows.is_empty()).then_some(table)
 }
@@ -238,15 +238,15 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
     for line in lines {
         let mut cells = vec![Cell::words(line.test)];
         if has_rates {
-            cells.extend(figures(line.rate, 3, judged.blocks_min()));
+            cells.extend(figures(line.rate, RATE_DECIMALS_MAX, judged.blocks_min()));
         }
         if has_costs {
-            cells.extend(figures(line.cost, 4, judged.blocks_min()));
+            cells.extend(figures(line.cost, COST_DECIMALS_MAX, judged.blocks_min()));
             cells.push(line.cost.map_or_else(Cell::missing, |cost| Cell::words(cost.metric.measure().label)));
         }
         for metric in &resources {
             let of_metric = line.judged_resources.iter().find(|one| one.metric == *metric);
-            cells.extend(figures(of_metric.copied(), 4, judged.blocks_min()));
+            cells.extend(figures(of_metric.copied(), COST_DECIMALS_MAX, judged.blocks_min()));
         }
         cells.push(Cell::words(remarks(judged, arm, line)));
         table.row_in(&line.group.title, cells);
@@ -270,10 +270,10 @@ fn figure_columns(
     [
         Column::keyed_words(label, &format!("{key}_verdict")),
         Column::number(ratio, ratio_key),
-        Column::number("from", format!("{prefix}_low")),
-        Column::number("to", format!("{prefix}_high")),
-        Column::number(samples, format!("{key}_blocks")),
-        Column::number("detectable", format!("{key}_detectable")),
+        Column::number("from", format!("{prefix}_low")).optional(1),
+        Column::number("to", format!("{prefix}_high")).optional(1),
+        Column::number(samples, format!("{key}_blocks")).optional(2),
+        Column::number("detectable", format!("{key}_detectable")).optional(3),
     ]
 }
 
@@ -287,8 +287,8 @@ pub(crate) fn resources(judged: &Judged<'_>, lines: &[Line<'_>], label: &str, ba
         number("ratio", "ratio"),
         number("from", "low"),
         number("to", "high"),
-        number(judged.samples(), "blocks"),
-        number("detectable", "detectable"),
+        number(judged.samples(), "blocks").optional(2),
+        number("detectable", "detectable").optional(3),
         Column::words("remarks"),
     ];
     let mut table = Table::new("resources", format!("Other resources per operation on {label}"), columns, 0);
@@ -300,7 +300,7 @@ pub(crate) fn resources(judged: &Judged<'_>, lines: &[Line<'_>], label: &str, ba
         line.changed_resources().filter(move |one| others(&line, one)).map(move |one| (line, one))
     }) {
         let mut cells = vec![Cell::words(line.test), Cell::words(verdict.metric.measure().label)];
-        cells.extend(figures(Some(verdict), 4, 0));
+        cells.extend(figures(Some(verdict), COST_DECIMALS_MAX, 0));
         cells.push(Cell::words(words::remarks(verdict).join("; ")));
         table.row_in(&line.group.title, cells);
     }
@@ -384,9 +384,12 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             if rules.at_once { "" } else { ", valid over all looks" },
         ),
         format!(
-            "detectable: the smallest slowdown{} that this many {samples} would have detected with 80 % probability. {samples}: {}; \
-             only these count as samples",
+            "detectable: the smallest slowdown{} that this many {samples} would have called a regression with 80 % probability, \
+             at {} of false alarms. `same` may err in {}, so that it is also said where detectable is larger than what \
+             matters. {samples}: {}; only these count as samples",
             if has_costs { ", or rise of cost," } else { "" },
+            words::percent(rules.alpha),
+            words::percent(rules.tost_alpha),
             match &*judged.run.meta.protocol {
                 rqps_store::IMPORTED => "repeats, as imported".to_owned(),
                 "isolated" => format!("each {}", judged.run.terms().block),

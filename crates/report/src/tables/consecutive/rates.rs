@@ -39,7 +39,8 @@ pub(crate) fn absolute(comparison: &Comparison<'_>) -> Table {
 
 pub(crate) fn relative<'a>(comparison: &Comparison<'a>) -> Table {
     let (all, steps) = (comparison.base_first(), comparison.steps(StepKind::Tests));
-    let cell = |compared: &ComparedArm<'a>, step: &TestStep| cell_of(&comparison.pair(*compared), step);
+    let cell =
+        |compared: &ComparedArm<'a>, step: &TestStep| cell_of(comparison, &comparison.pair(*compared), step);
     let columns =
         steps.iter().map(|step| all.iter().map(|compared| cell(compared, step)).collect()).collect();
     let mut table = by_system("insert_relative", "Rates relative to the first arm", &all, &steps, columns);
