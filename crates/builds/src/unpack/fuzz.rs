@@ -118,10 +118,7 @@ fn expect_harmless(target: &Path, archive: u64) {
     let top = fs::canonicalize(target).unwrap();
     for (path, (mode, _, links, _, content)) in state_of(target) {
         let shown = path.display();
-        assert!(
-            memchr::memmem::find(&content, SECRET.as_bytes()).is_none(),
-            "{archive}: {shown} is a copy"
-        );
+        assert!(memchr::memmem::find(&content, SECRET.as_bytes()).is_none(), "{archive}: {shown} is a copy");
         let meta = fs::symlink_metadata(&path).unwrap();
         if meta.is_symlink() {
             let real = fs::canonicalize(&path).unwrap_or_else(|_| panic!("{archive}: {shown} leads nowhere"));

@@ -119,13 +119,15 @@ fn narrowed(table: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
     let below = [whole.constants.as_slice(), whole.remarks.as_slice()].concat();
     let beside: Vec<usize> = (0..table.columns.len()).filter(|index| !below.contains(index)).collect();
     let width = Parts { widths: widths(table, None), ..whole }.width_of(&beside);
+    let mut narrow = table.with_columns(&shown(rank));
     let mut left: Vec<&str> = Vec::new();
     for column in table.columns.iter().filter(|column| column.rank > rank) {
-        if !left.contains(&&*column.name) {
-            left.push(&column.name);
+        let is_shown = narrow.columns.iter().any(|shown| shown.name == column.name);
+        let name = if is_shown { &column.key } else { &column.name };
+        if !left.contains(&&**name) {
+            left.push(name);
         }
     }
-    let mut narrow = table.with_columns(&shown(rank));
     narrow.footnotes.push(format!(
         "left out here: {}; a terminal of {width} columns has them, and so has `--format markdown`",
         left.join(", ")

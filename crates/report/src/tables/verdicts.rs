@@ -221,16 +221,16 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
         lines.iter().flat_map(|line| &line.judged_resources).map(|one| one.metric).collect();
     let mut columns = vec![Column::words("test")];
     if has_rates {
-        columns.extend(figure_columns(("rate", "rate"), ("rQPS", "rqps"), "rqps", samples));
+        columns.extend(figure_columns(("rate", "rate"), ("rQPS", "rqps"), ("rqps", 1), samples));
     }
     if has_costs {
-        columns.extend(figure_columns(("cost", "cost"), ("cost/op", "cost_ratio"), "cost", samples));
+        columns.extend(figure_columns(("cost", "cost"), ("cost/op", "cost_ratio"), ("cost", 2), samples));
         columns.push(Column::keyed_words("of", "cost_of"));
     }
     for metric in &resources {
         let key = metric.key();
         let ratio_key = format!("{key}_ratio");
-        columns.extend(figure_columns((metric.measure().label, key), ("ratio", &ratio_key), key, samples));
+        columns.extend(figure_columns((metric.measure().label, key), ("ratio", &ratio_key), (key, 3), samples));
     }
     columns.push(Column::words("remarks"));
     let mut table = Table::new("verdicts", format!("Verdicts on {label}"), columns, 0);
@@ -260,20 +260,20 @@ fn has_rates(lines: &[Line<'_>]) -> bool {
     lines.iter().any(|line| line.rate.is_some() || line.missed.is_some())
 }
 
-/// Columns of [`figures`]. `prefix` begins the keys of the ratio's interval.
+/// Columns of [`figures`]. `prefix` begins the keys of the ratio's interval, which narrow terminals lack by its rank.
 fn figure_columns(
     (label, key): (&str, &str),
     (ratio, ratio_key): (&str, &str),
-    prefix: &str,
+    (prefix, rank): (&str, u8),
     samples: &str,
 ) -> [Column; 6] {
     [
         Column::keyed_words(label, &format!("{key}_verdict")),
         Column::number(ratio, ratio_key),
-        Column::number("from", format!("{prefix}_low")).optional(1),
-        Column::number("to", format!("{prefix}_high")).optional(1),
-        Column::number(samples, format!("{key}_blocks")).optional(2),
-        Column::number("detectable", format!("{key}_detectable")).optional(3),
+        Column::number("from", format!("{prefix}_low")).optional(rank),
+        Column::number("to", format!("{prefix}_high")).optional(rank),
+        Column::number(samples, format!("{key}_blocks")).optional(4),
+        Column::number("detectable", format!("{key}_detectable")).optional(5),
     ]
 }
 
