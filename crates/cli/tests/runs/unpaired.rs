@@ -38,7 +38,7 @@ fn repeats_that_cannot_be_paired_are_told_and_show_their_rates() {
         }
     }
     // Medians, the lowest and the highest, and how many; the ratio without a verdict.
-    let row = texts[0].lines().find(|line| line.contains("(head)") && line.starts_with("| 0.95")).unwrap();
+    let row = texts[0].lines().find(|line| line.contains("(head)") && line.contains("| 0.95 |")).unwrap();
     let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-    assert_eq!(&cells[1..6], ["0.95", "953", "950", "956", "7"], "{row}");
+    assert!(cells.windows(5).any(|five| five == ["0.95", "953", "950", "956", "7"]), "{row}");
 }

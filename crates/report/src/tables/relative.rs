@@ -53,7 +53,7 @@ pub(crate) fn ratios(
             table.row_in(&group, cells);
         }
         if of_group.len() > 1 {
-            table.rows.extend(summary(&group, pairs, of_group));
+            table.rows.extend(summary(comparison, &group, pairs, of_group));
         }
     }
     table.footnotes = footnotes::of_rate_table(comparison, steps);
@@ -91,14 +91,24 @@ type Statistic = fn(&[f64]) -> Option<f64>;
 const STATISTICS: [(&str, Statistic); 3] =
     [("median", sample::median), ("min", number::min), ("max", number::max)];
 
-/// The rows `median`, `min` and `max` of a group: per pair, over its tests with a ranked ratio.
-fn summary(group: &str, pairs: &[Pair<'_>], steps: &[TestStep]) -> Vec<Row> {
-    let ratios = |pair: &Pair<'_>| steps.iter().filter_map(|step| pair.ranked_ratio(&step.name)).collect();
-    let columns: Vec<Vec<f64>> = pairs.iter().map(ratios).collect();
+/// The rows `median`, `min` and `max` of a group: per pair, over its tests with a ranked ratio. What is the ratio of a
+/// test has its digits.
+fn summary(comparison: &Comparison<'_>, group: &str, pairs: &[Pair<'_>], steps: &[TestStep]) -> Vec<Row> {
+    let ranked = |pair: &Pair<'_>| -> Vec<Cell> {
+        let steps = steps.iter().filter(|step| pair.ranked_ratio(&step.name).is_some());
+        steps.map(|step| cell_of(comparison, pair, step)).collect()
+    };
+    let columns: Vec<Vec<Cell>> = pairs.iter().map(ranked).collect();
+    let of_column = |column: &Vec<Cell>, statistic: Statistic| {
+        let values: Vec<f64> = column.iter().filter_map(|cell| cell.value).collect();
+        let value = statistic(&values);
+        let of_test = column.iter().find(|cell| cell.value == value).filter(|_| value.is_some());
+        of_test.cloned().unwrap_or_else(|| cell(value, number::ratio_alone))
+    };
     STATISTICS
         .iter()
         .map(|(name, statistic)| {
-            let cells = columns.iter().map(|column| cell(statistic(column), number::ratio_alone));
+            let cells = columns.iter().map(|column| of_column(column, *statistic));
             let cells = cells.chain([Cell::words(format!("({name})"))]).collect();
             Row { group: Some(group.to_owned()), kind: RowKind::Summary, cells }
         })
