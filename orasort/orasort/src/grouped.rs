@@ -85,13 +85,8 @@ pub(crate) fn argsort<K: Keys + ?Sized>(keys: &K, order: Order, rows: &mut [u32]
         let its = &mut groups[from..];
         let two = matches!(*its, [a, b] if is_single(a) && is_single(b));
         match shared {
-            None => {}
-            Some(shared) if two => {
-                if is_less(its[1], its[0], shared) {
-                    its.swap(0, 1);
-                }
-            }
-            Some(shared) => {
+            Some(shared) if two && is_less(its[1], its[0], shared) => its.swap(0, 1),
+            Some(shared) if !two => {
                 let common = common_of(keys, &agreed, its, shared);
                 let its_rows = its.iter().map(|group| (end(*group) - start(*group)) as usize).sum::<usize>();
                 // Few keys are compared, whatever they agree in.
@@ -119,6 +114,7 @@ pub(crate) fn argsort<K: Keys + ?Sized>(keys: &K, order: Order, rows: &mut [u32]
                     if tie { is_less(a, b, common) } else { a < b }
                 });
             }
+            _ => {}
         }
         for group in groups.drain(from..).rev() {
             let (others, its) = left.split_at_mut(left.len() - (end(group) - start(group)) as usize);
@@ -284,8 +280,11 @@ mod tests {
             }
             fn key(&self, row: usize) -> &[u8] {
                 self.asked.set(self.asked.get() + 1);
-                let other =
-                    if self.asked.get() % 3 == 0 { self.asked.get() * 7 % self.keys.len() } else { row };
+                let other = if self.asked.get().is_multiple_of(3) {
+                    self.asked.get() * 7 % self.keys.len()
+                } else {
+                    row
+                };
                 &self.keys[other]
             }
         }
