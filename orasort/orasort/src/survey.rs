@@ -194,3 +194,30 @@ pub(crate) fn spread(len: usize, number: usize, count: usize) -> usize {
     let within = ((len as u64 * mixed) >> 32) as usize;
     (len * number + within) / count
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// Files directory by directory, none of which is listed in order, are; the same files in no order are not, nor are
+    /// lines that come a little late, which differ at few depths.
+    #[test]
+    fn listings_are_grouped() {
+        let len = if cfg!(miri) { 300 } else { 3_000 };
+        let mixed = |n: usize| n as u64 * 0x9e37_79b9 % 0x1_0001;
+        let directory = |n: usize| -> String {
+            (0..1 + mixed(n) % 6).map(|level| format!("directory-{}/", (mixed(n) >> level) % 7)).collect()
+        };
+        let files: Vec<String> =
+            (0..len).map(|n| format!("{}{}/{:x}", directory(n / 12), n / 12, mixed(n))).collect();
+        assert!(matches!(survey(&files), Advice::Grouped));
+        let shuffled: Vec<&String> = (0..len).map(|n| &files[n * 7919 % len]).collect();
+        assert!(matches!(survey(&shuffled), Advice::Sort));
+        let lines: Vec<String> = (0..len).map(|n| format!("12:{:06} {:x}", n ^ 9, mixed(n))).collect();
+        assert!(matches!(survey(&lines), Advice::Sort));
+    }
+}
