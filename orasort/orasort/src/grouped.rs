@@ -182,8 +182,8 @@ fn fall_apart(agreed: &[u16], groups: &mut Vec<Group>, from: usize, bytes: usize
     groups[from..].iter().all(|group| is_single(*group))
 }
 
-/// Pushes a set for each tie among the groups from a place on, which are in order and of keys that share `common` bytes,
-/// and for those between.
+/// Pushes a set for each tie among the groups from a place on, which are in order and of keys that share `common`
+/// bytes, and for those between.
 fn push_sets(sets: &mut Vec<Set>, groups: &[Group], from: usize, common: usize, flip: u64) {
     let (mut start, mut in_order) = (from, false);
     while start < groups.len() {

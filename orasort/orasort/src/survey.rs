@@ -1,8 +1,8 @@
 //! The survey: a few keys, looked at before anything is built, tell which way of sorting fits.
 //!
-//! It finds keys that are nearly in order or made of runs, values that many keys have, keys that come grouped, and small
-//! inputs that the standard library's sort is likely to be faster on. All it costs is some dozen comparisons; where it is wrong the
-//! sort is slower than it could be, never wrong.
+//! It finds keys that are nearly in order or made of runs, values that many keys have, keys that come grouped, and
+//! small inputs that the standard library's sort is likely to be faster on. All it costs is some dozen comparisons;
+//! where it is wrong the sort is slower than it could be, never wrong.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
