@@ -57,11 +57,25 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
 #[inline(always)]
 pub(crate) fn common_prefix_from(a: &[u8], b: &[u8], from: usize) -> usize {
     let len = a.len().min(b.len());
-    let mut at = from;
-    while at < len {
+    let (Some(a), Some(b)) = (a.get(from..len), b.get(from..len)) else { return len };
+    let same = |a: &[u8; 16], b: &[u8; 16]| {
+        let differ = u128::from_le_bytes(*a) ^ u128::from_le_bytes(*b);
+        (differ != 0).then(|| differ.trailing_zeros() as usize / 8)
+    };
+    for (number, (a, b)) in a.as_chunks().0.iter().zip(b.as_chunks().0).enumerate() {
+        if let Some(same) = same(a, b) {
+            return from + 16 * number + same;
+        }
+    }
+    // The last sixteen may overlap those before, which are the same.
+    if let (Some(a), Some(b)) = (a.last_chunk(), b.last_chunk()) {
+        return same(a, b).map_or(len, |same| len - 16 + same);
+    }
+    let mut at = 0;
+    while at < a.len() {
         let differ = chunk(a, at) ^ chunk(b, at);
         if differ != 0 {
-            return len.min(at + differ.leading_zeros() as usize / 8);
+            return len.min(from + at + differ.leading_zeros() as usize / 8);
         }
         at += 8;
     }

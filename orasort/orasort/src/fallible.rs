@@ -2,7 +2,7 @@
 //!
 //! All memory that grows with the keys is asked for before anything is done, in one or two pieces, so a sort is refused
 //! at its beginning or not at all. That leaves out the ways of sorting that find out what memory they need as they go:
-//! keys in order but for a few, runs, and few values are sorted as any others.
+//! keys in order but for a few, grouped keys, runs, and few values are sorted as any others.
 
 use alloc::vec::Vec;
 use core::error::Error;

@@ -11,7 +11,7 @@ use crate::scratch::Scratch;
 use crate::small::{is_for_std, is_tiny, sort_as_std};
 use crate::sorted::{Sorted, SortedLcp};
 use crate::survey::{Advice, Shape, are_runs, shape_of, survey};
-use crate::{Options, Order, arrays, few, nearly, permute, top};
+use crate::{Options, Order, arrays, few, grouped, nearly, permute, top};
 
 /// A sort that keeps its memory, 32 bytes a key of the largest input so far.
 ///
@@ -117,18 +117,16 @@ impl Sorter {
             // The library's stable sort merges runs.
             return sort_as_std(items, key, Options { stable: true, ..options });
         }
-        let values = match survey(&keys) {
+        match survey(&keys) {
             Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
-            Advice::Dominant(row) => alloc::vec![row],
-            Advice::Few(values) => values,
             Advice::Sort if is_for_std(&keys) => return sort_as_std(items, key, options),
-            Advice::Sort => Vec::new(),
-        };
-        if !values.is_empty() {
-            let mut own = Scratch::new();
-            let (rows, copy) = own.places_and_room(items.len());
-            self.argsort_few(&keys, &values, options, rows);
-            return permute::gather(items, rows, copy);
+            Advice::Sort => {}
+            advice => {
+                let mut own = Scratch::new();
+                let (rows, copy) = own.places_and_room(items.len());
+                self.argsort_advised(&keys, &advice, options, rows);
+                return permute::gather(items, rows, copy);
+            }
         }
         let len = items.len();
         self.scratch.reserve(len);
@@ -270,9 +268,21 @@ impl Sorter {
         if shape != Shape::Mixed {
             return sort_rows(keys, options.order, rows);
         }
-        match survey(keys) {
-            Advice::Few(values) => self.argsort_few(keys, &values, options, rows),
-            Advice::Dominant(value) => self.argsort_few(keys, &[value], options, rows),
+        self.argsort_advised(keys, &survey(keys), options, rows);
+    }
+
+    /// The rows of keys, in the way that was found to fit.
+    fn argsort_advised<K: Keys + ?Sized>(
+        &mut self,
+        keys: &K,
+        advice: &Advice,
+        options: Options,
+        rows: &mut [u32],
+    ) {
+        match advice {
+            Advice::Few(values) => self.argsort_few(keys, values, options, rows),
+            Advice::Dominant(value) => self.argsort_few(keys, &[*value], options, rows),
+            Advice::Grouped => grouped::argsort(keys, options.order, rows),
             Advice::Sort => self.argsort_mixed(keys, options, rows),
         }
     }

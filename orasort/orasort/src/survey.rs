@@ -1,13 +1,14 @@
 //! The survey: a few keys, looked at before anything is built, tell which way of sorting fits.
 //!
-//! It finds keys that are nearly in order or made of runs, values that many keys have, and small inputs that the
-//! standard library's sort is likely to be faster on. All it costs is some dozen comparisons; where it is wrong the
-//! sort is slower than it could be, never wrong.
+//! It finds keys that are nearly in order or made of runs, values that many keys have, keys that come grouped, and
+//! small inputs that the standard library's sort is likely to be faster on. All it costs is some dozen comparisons;
+//! where it is wrong the sort is slower than it could be, never wrong.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::Order;
+use crate::bytes::common_prefix;
 use crate::few::{Table, VALUES_MAX};
 use crate::keys::Keys;
 
@@ -27,6 +28,10 @@ const LEN_MIN: usize = if cfg!(miri) { 256 } else { 1024 };
 const WINDOW: usize = 6;
 const WINDOWS: usize = 24;
 
+/// Keys that come grouped are sorted as such where they branch at more depths than so many, counted in words of eight
+/// bytes.
+const DEPTHS_MAX: u32 = 4;
+
 /// What fits.
 #[derive(Debug)]
 pub(crate) enum Advice {
@@ -36,6 +41,8 @@ pub(crate) enum Advice {
     Dominant(usize),
     /// Most keys have one of the values of these rows, which are in order, each value once.
     Few(Vec<usize>),
+    /// Keys agree further with the key after them than with others, and branch at many depths.
+    Grouped,
 }
 
 /// Looks at keys of no known order.
@@ -59,10 +66,29 @@ pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
     }
     // Of few samples there are none to tell values by. The more of them were seen once only the more of them there are.
     let more = if 5 * covered >= 4 * count { 4 * count } else { (16 * count).min(len / MORE_OF / 2 * 2) };
-    match covered {
-        _ if count <= 2 * SAMPLES_MIN || 8 * covered < count => Advice::Sort,
-        _ => few_values(keys, more).map_or(Advice::Sort, Advice::Few),
+    let values = match covered {
+        _ if count <= 2 * SAMPLES_MIN || 8 * covered < count => None,
+        _ => few_values(keys, more),
+    };
+    match values {
+        Some(values) => Advice::Few(values),
+        None if are_grouped(keys, &rows) => Advice::Grouped,
+        None => Advice::Sort,
     }
+}
+
+/// Whether most keys of some rows, which are in order, agree further with the key after them than with each other, and
+/// branch at many depths. Of few depths this costs more than it saves.
+fn are_grouped<K: Keys + ?Sized>(keys: &K, rows: &[usize]) -> bool {
+    let agree = |a: usize, b: usize| common_prefix(keys.key(a), keys.key(b));
+    let (mut before, mut closer, mut depths) = (0, 0, 0u64);
+    for (place, row) in rows.iter().enumerate() {
+        let after = rows.get(place + 1).map_or(0, |next| agree(*row, *next));
+        closer += usize::from(row + 1 < keys.len() && agree(*row, row + 1) > before.max(after));
+        before = after;
+        depths |= 1 << (after / 8).min(63);
+    }
+    2 * closer > rows.len() && depths.count_ones() > DEPTHS_MAX
 }
 
 /// Rows of the values of so many keys, an even number, in order, if there are few values and most keys are likely to
@@ -167,4 +193,31 @@ pub(crate) fn spread(len: usize, number: usize, count: usize) -> usize {
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
     let within = ((len as u64 * mixed) >> 32) as usize;
     (len * number + within) / count
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// Files directory by directory, none of which is listed in order, are; the same files in no order are not, nor are
+    /// lines that come a little late, which differ at few depths.
+    #[test]
+    fn listings_are_grouped() {
+        let len = if cfg!(miri) { 300 } else { 3_000 };
+        let mixed = |n: usize| n as u64 * 0x9e37_79b9 % 0x1_0001;
+        let directory = |n: usize| -> String {
+            (0..1 + mixed(n) % 6).map(|level| format!("directory-{}/", (mixed(n) >> level) % 7)).collect()
+        };
+        let files: Vec<String> =
+            (0..len).map(|n| format!("{}{}/{:x}", directory(n / 12), n / 12, mixed(n))).collect();
+        assert!(matches!(survey(&files), Advice::Grouped));
+        let shuffled: Vec<&String> = (0..len).map(|n| &files[n * 7919 % len]).collect();
+        assert!(matches!(survey(&shuffled), Advice::Sort));
+        let lines: Vec<String> = (0..len).map(|n| format!("12:{:06} {:x}", n ^ 9, mixed(n))).collect();
+        assert!(matches!(survey(&lines), Advice::Sort));
+    }
 }
