@@ -230,7 +230,12 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
     for metric in &resources {
         let key = metric.key();
         let ratio_key = format!("{key}_ratio");
-        columns.extend(figure_columns((metric.measure().label, key), ("ratio", &ratio_key), (key, 3), samples));
+        columns.extend(figure_columns(
+            (metric.measure().label, key),
+            ("ratio", &ratio_key),
+            (key, 3),
+            samples,
+        ));
     }
     columns.push(Column::words("remarks"));
     let mut table = Table::new("verdicts", format!("Verdicts on {label}"), columns, 0);
