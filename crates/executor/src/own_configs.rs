@@ -29,15 +29,24 @@ pub struct Without {
 
 impl fmt::Display for Without {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let options: Vec<String> = self.options.keys().map(|option| format!("`{option}`")).collect();
-        let (build, config, options) = (&self.build, &self.config, options.join(", "));
-        match self.options.keys().any(|option| is_of_a_plugin(option)) {
-            true => write!(
+        let (build, config) = (&self.build, &self.config);
+        let (of_plugins, others): (Vec<&String>, Vec<&String>) =
+            self.options.keys().partition(|option| is_of_a_plugin(option));
+        let [plugins, options] = [of_plugins, others]
+            .map(|all| all.iter().map(|option| format!("`{option}`")).collect::<Vec<_>>().join(", "));
+        let needs = "a plugin that is not loaded or not there";
+        match (options.is_empty(), plugins.is_empty()) {
+            (true, _) => write!(
                 f,
-                "{build} knows {options} of config {config} only with a plugin that is not loaded or not there, or not \
-                 at all, and runs without"
+                "{build} knows {plugins} of config {config} only with {needs}, or not at all, and runs without"
             )?,
-            false => write!(f, "{build} does not know {options} of config {config} and runs without")?,
+            (false, true) => {
+                write!(f, "{build} does not know {options} of config {config} and runs without")?
+            }
+            (false, false) => write!(
+                f,
+                "{build} does not know {options} of config {config}, nor, without {needs}, {plugins}, and runs without"
+            )?,
         }
         let mut questions =
             self.options.iter().filter_map(|(option, question)| Some((option, question.as_ref()?)));

@@ -80,6 +80,11 @@ impl Execution {
         self.more = Some(more);
     }
 
+    /// What was given by [`Self::give_time`].
+    pub fn given_time(&self) -> Option<Duration> {
+        self.more
+    }
+
     /// Keeps data directories when their arm is finished.
     pub fn keep_data(&mut self) {
         self.keep_data = true;

@@ -4,7 +4,6 @@
 //! measured windows. Background processes are reported by their CPU time; of RocksDB's background threads the
 //! profiles alone are compared.
 
-use rqps_model::counted;
 use rqps_store::Profile;
 
 use crate::context::Context;
@@ -168,7 +167,7 @@ fn largest(changes: &Changes) -> String {
             let shown: Vec<String> = named.iter().take(NAMED_MAX).map(of).collect();
             match count.saturating_sub(NAMED_MAX) {
                 0 => words::list(&shown),
-                rest => format!("{} and {}", shown.join(", "), counted(rest, "more function")),
+                rest => format!("{} and {}", shown.join(", "), more(rest)),
             }
         }
     }
@@ -307,6 +306,10 @@ fn word(cx: &Context<'_>, cpu: &Quantity) -> Word {
     }
 }
 
+fn more(functions: usize) -> String {
+    format!("{functions} more {}", if functions == 1 { "function" } else { "functions" })
+}
+
 fn more_or_less(change: f64) -> &'static str {
     if change > 0.0 { "more" } else { "less" }
 }
@@ -337,7 +340,7 @@ fn sentence(
             .collect();
         let rest = match contributing.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),
-            rest => format!(" and {}", counted(rest, "more function")),
+            rest => format!(" and {}", more(rest)),
         };
         let part = words::percent(explained.min(1.0));
         sentence.push_str(&format!(": {}{rest}, {part} of the difference", words::list(&named)));

@@ -164,6 +164,7 @@ fn read_plan(
     top.check_keys(&keys, |key| match key {
         "build" | "config" => Some("[[arm]]".to_owned()),
         "builds" | "configs" => Some("[matrix]".to_owned()),
+        "rates" => Some("[verdict], or in [insert] those of paced steps".to_owned()),
         _ => section_of_key(context.benchmarks, key),
     });
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));

@@ -580,7 +580,7 @@ fn no_explanations(run: &Run, judged: Option<&Judged<'_>>, named_tests: bool, ha
         Some(judged) if judged.verdicts.blocks_done == 0 => {
             return NO_BLOCK_YET.to_owned();
         }
-        Some(_) => "Every verdict is \"same\"",
+        Some(_) => "No verdict shows a change",
         None => "No rate differs by 5 % or more",
     };
     format!("{reason}, so there is nothing to explain. `rqps explain {name} TEST` examines a test anyway.")

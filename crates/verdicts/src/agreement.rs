@@ -20,6 +20,9 @@ const PARTED_FACTOR: f64 = 1.25;
 /// Standard errors of the CPU time's ratio that count as noise.
 const NOISE: f64 = 3.0;
 
+/// CPU time that is noisier, or of a single block, is not taken to err by more than this factor.
+const NOISE_FACTOR_MAX: f64 = 3.0;
+
 /// One arm's counts of a test, compared with the CPU time of its windows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
@@ -52,7 +55,7 @@ impl Agreement {
     /// Whether counts and windows disagree: their ratios are too far apart, and CPU time does not change in
     /// the same direction beyond its noise.
     pub fn is_parted(&self) -> bool {
-        let noise = NOISE * self.cpu_error;
+        let noise = (NOISE * self.cpu_error).min(NOISE_FACTOR_MAX.ln());
         let (instructions, cpu) = (self.instructions.ln(), self.cpu_us.ln());
         let is_same_direction = instructions * cpu > 0.0 && cpu.abs() > noise;
         self.distance() - noise > PARTED_FACTOR.ln() && !is_same_direction
@@ -106,6 +109,9 @@ fn ratios(test: &TestData, base: usize, arm: usize) -> Option<Ratios> {
 
 type ByTestAndArm = BTreeMap<(String, String), f64>;
 
+/// CPU time of which the share in user mode is known: the kernel accounts for it in ticks of 10 ms.
+const USER_SHARE_CPU_US_MIN: f64 = 1e6;
+
 fn user_shares(run: &Run) -> ByTestAndArm {
     let done = done_blocks(run);
     let mut sums: BTreeMap<(String, String), (f64, f64)> = BTreeMap::new();
@@ -120,7 +126,11 @@ fn user_shares(run: &Run) -> ByTestAndArm {
             *sum = (sum.0 + user, sum.1 + all);
         }
     }
-    sums.into_iter().filter(|(_, (_, all))| *all > 0.0).map(|(key, (user, all))| (key, user / all)).collect()
+    let is_known = |all: f64| all >= USER_SHARE_CPU_US_MIN;
+    sums.into_iter()
+        .filter(|(_, (_, all))| is_known(*all))
+        .map(|(key, (user, all))| (key, user / all))
+        .collect()
 }
 
 fn dense_shares(run: &Run) -> ByTestAndArm {
@@ -161,6 +171,7 @@ mod tests {
         assert!(!agreement(1.30, 1.10, 0.02).is_parted(), "within the factor");
         assert!(!agreement(1.0, 1.6, 0.2).is_parted(), "CPU time is too noisy");
         assert!(!agreement(44.0, 5.6, f64::INFINITY).is_parted(), "a single block");
+        assert!(agreement(17.3, 0.97, f64::INFINITY).is_parted(), "no block is that noisy");
         assert!((agreement(2.0, 1.0, 0.0).factor() - 2.0).abs() < 1e-12);
         assert!((agreement(1.0, 2.0, 0.0).factor() - 2.0).abs() < 1e-12);
     }

@@ -20,6 +20,7 @@ use rqps_plan::{Plan, Protocol};
 use rqps_store::{BlockStatus, NoResult, Run, RunFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// File name of the Markdown report in a run folder.
 const REPORT_FILE: &str = "report.md";
@@ -280,6 +281,7 @@ pub fn execute_then(
 ) -> anyhow::Result<ExitCode> {
     context.catch_signals();
     let folder = execution.folder();
+    let (given_time, began) = (execution.given_time(), Instant::now());
     let finish = measure(context, &mut execution);
     let data = execution.data_place().map(Path::to_owned);
     drop(execution);
@@ -292,6 +294,10 @@ pub fn execute_then(
         }
         if let Some(resuming) = resuming {
             text.push_str(&format!("\n{resuming:<15} rqps resume {place}"));
+            if let Some(given) = given_time {
+                let left = given.saturating_sub(began.elapsed());
+                text.push_str(&format!(" --more {}m", left.as_secs().div_ceil(60).max(1)));
+            }
         }
         if let Some(data) = &data {
             text.push_str(&format!("\nto give up:     rqps clean {place}   (deletes {})", data.display()));

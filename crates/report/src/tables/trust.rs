@@ -123,6 +123,11 @@ fn source(judged: &Judged<'_>) -> String {
         InstructionSource::Processor => {
             "cost is judged by instructions, counted by the processor in every window".to_owned()
         }
+        InstructionSource::Counted(_) if judged.cost_metric() != Metric::Instructions => {
+            "cost is judged by CPU time, which varies much more than instructions: small changes go undetected. Counts of \
+             instructions failed, or do not fit the CPU time: see remarks and `rqps status`"
+                .to_owned()
+        }
         InstructionSource::Counted(program) => {
             let counter = if setting.is_empty() { format!(": counted under {program}") } else { setting };
             format!("cost is judged by instructions{counter}; a separate part of each block counts them")

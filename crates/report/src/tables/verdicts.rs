@@ -21,7 +21,7 @@
 //! | `verdict` | `regression`: more of it; `improvement`: less; `mixed`: while the cost moved the other way |
 //! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
-use rqps_stats::{Class, Detector, Metric, Verdict};
+use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_store::{InvalidInPart, NoResult, Run};
 use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
@@ -91,27 +91,28 @@ fn costs_of_all(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Option<Tabl
     }
     let others: Vec<ComparedArm<'_>> = comparison.others().copied().collect();
     let mut columns = numbered(&others);
-    columns.push(Column::words("test"));
+    columns.extend(["of", "test"].map(Column::words));
     let mut table = Table::new("relative_cost", "Relative cost per operation", columns, 1);
     for step in comparison.steps(StepKind::Tests) {
-        let (shown, label) = judged.across_arms(&step.name, Detector::Cost);
-        let cell = |other: &ComparedArm<'_>| {
+        let (shown, _) = judged.across_arms(&step.name, Detector::Cost);
+        let verdict = |other: &ComparedArm<'_>| {
             let arm = judged.run.arms.iter().position(|arm| arm.name == other.arm.name)?;
-            let one = judged.verdict_across_arms(&step.name, arm, shown)?;
-            let [ratio, ..] = Cell::estimate((one.ratio, one.low, one.high), COST_DECIMALS_MAX);
-            Some(Cell { tint: words::verdict_cell(one).tint, ..ratio })
+            judged.verdict_across_arms(&step.name, arm, shown)
         };
-        let cells: Vec<Option<Cell>> = others.iter().map(cell).collect();
-        if cells.iter().any(Option::is_some) {
-            let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(Cell::missing));
-            table.row_in(&step.group.title, cells.chain([Cell::words(label)]).collect());
-        }
+        let verdicts: Vec<Option<&Verdict>> = others.iter().map(verdict).collect();
+        let Some(metric) = verdicts.iter().flatten().next().map(|one| one.metric) else { continue };
+        let cell = |one: &Verdict| {
+            let [ratio, ..] = Cell::estimate((one.ratio, one.low, one.high), COST_DECIMALS_MAX);
+            Cell { tint: words::verdict_cell(one).tint, ..ratio }
+        };
+        let cells = verdicts.into_iter().map(|one| one.map_or_else(Cell::missing, cell));
+        let names = [metric.measure().label, &step.name].map(Cell::words);
+        table.row_in(&step.group.title, cells.chain(names).collect());
     }
     table.preamble.push(format!("Relative to: {}", comparison.base.label()));
-    table.footnotes.push(format!(
-        "{} per operation, where a test names no other metric; below 1 is cheaper",
-        judged.cost_metric().measure().label
-    ));
+    table
+        .footnotes
+        .push("cost per operation / base's, in the metric that `of` names; below 1 is cheaper".to_owned());
     (!table.rows.is_empty()).then_some(table)
 }
 
@@ -416,11 +417,19 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
         "if few blocks just sufficed to detect a change, its ratio overstates it on average; the interval still holds"
             .to_owned(),
     ];
-    if lines.iter().flat_map(Line::verdicts).any(is_open_beside_1) {
+    let open: Vec<&Verdict> =
+        lines.iter().flat_map(Line::verdicts).filter(|one| is_open_beside_1(one)).collect();
+    if !open.is_empty() {
+        let is_exact = open.iter().any(|one| one.tags.contains(&Tag::Exact));
         footnotes.push(format!(
             "where an interval excludes 1 and the verdict is inconclusive: a change is called only if the interval of {} \
-             excludes it too",
-            words::percent(1.0 - rules.alpha)
+             excludes it too{}",
+            words::percent(1.0 - rules.alpha),
+            match is_exact {
+                true => "; of a cost that does not vary from block to block, three blocks call nothing, five do (eight \
+                         without control)",
+                false => "",
+            }
         ));
     }
     let changed = lines.iter().filter_map(Line::changed_stalls);
@@ -466,12 +475,18 @@ pub(crate) fn confidences(lines: &[Line<'_>]) -> String {
     confidences_of(|| lines.iter().flat_map(Line::verdicts))
 }
 
-/// The same of any verdicts: of changes, and of the others, the lowest level that occurs.
+/// The same of any verdicts: of changes, and of the others, the levels that occur.
 pub(crate) fn confidences_of<'a, I: Iterator<Item = &'a Verdict>>(verdicts: impl Fn() -> I) -> String {
     let level = |of_changes: bool| {
         let is_included = |one: &&Verdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
-        let lowest = verdicts().filter(is_included).map(|one| one.confidence).fold(f64::INFINITY, f64::min);
-        lowest.is_finite().then(|| words::level(lowest))
+        let levels = || verdicts().filter(is_included).map(|one| one.confidence);
+        let [lowest, highest] =
+            [levels().reduce(f64::min), levels().reduce(f64::max)].map(|level| level.map(words::level));
+        let (lowest, highest) = lowest.zip(highest)?;
+        Some(match lowest == highest {
+            true => lowest,
+            false => format!("{} to {highest}", lowest.trim_end_matches(" %")),
+        })
     };
     match (level(true), level(false)) {
         (Some(changes), Some(rest)) => {

@@ -301,7 +301,7 @@ impl Upgrade<'_, '_> {
         let metric =
             metrics().next().filter(|first| self.joins_latencies && metrics().all(|one| one == *first));
         if metric.is_none() {
-            columns.push(Column::keyed_words("of", "cost_of").optional(INTERVALS));
+            columns.push(Column::keyed_words("of", "cost_of"));
         }
         for ((names, keys, name), rank) in LATENCIES.into_iter().zip(LATENCY_RANKS) {
             match self.joins_latencies {

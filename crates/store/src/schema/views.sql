@@ -33,8 +33,9 @@ CREATE VIEW flat_host AS
 
 CREATE VIEW flat_arms AS
     SELECT name AS arm, row_number() OVER (ORDER BY id) AS position, role, control AS is_control,
-           coalesce(nullif(concat_ws('.', nullif(concat_ws('-', nullif(dbms, ''), nullif(build_version, '')), ''),
-                                     nullif(config_name, '')), ''), name) AS variant,
+           -- Without concat_ws, which SQLite has from 3.44 on.
+           coalesce(nullif(ltrim(ltrim(coalesce(dbms, '') || coalesce('-' || nullif(build_version, ''), ''), '-')
+                                 || coalesce('.' || nullif(config_name, ''), ''), '.'), ''), name) AS variant,
            dbms, build_version AS version,
            CASE WHEN build_version GLOB '[0-9]*' THEN CAST(build_version AS INTEGER) END AS major,
            build_version_text AS version_text, build_hash, build_origin, config_name AS config, config_hash, config_text
