@@ -263,10 +263,8 @@ impl Execution {
     }
 
     fn measure_blocks(&mut self, control: &mut RunControl<'_>) -> Result<Finish> {
-        let budget = match self.more {
-            Some(more) => Some(more),
-            None => self.setup.plan.budget.map(|budget| budget.saturating_sub(self.spent)),
-        };
+        let planned = || self.setup.plan.budget.map(|budget| budget.saturating_sub(self.spent));
+        let budget = self.more.or_else(planned);
         let mut blocks = Blocks {
             setup: &self.setup,
             writer: &mut self.writer,
