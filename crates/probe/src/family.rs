@@ -106,7 +106,8 @@ mod tests {
         assert!(with_child.iter().any(|stat| stat.pid.cast_unsigned() == pid), "{:?}", names(&with_child));
         let by_scan = by_parent();
         assert!(by_scan[&found[0].pid].iter().any(|stat| stat.pid == found[1].pid));
-        for one in found.iter().rev() {
+        // From the first on: a shell whose child ends does so, too.
+        for one in &found {
             let pid = rustix::process::Pid::from_raw(one.pid).unwrap();
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         }
