@@ -179,13 +179,28 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Beginning of the names of directories in which builds are asked, before the process that asks.
+const ASKED: &str = "options-";
+
+/// Removes the directories of processes that were ended while they asked. What cannot be removed is another user's.
+fn remove_left(scratch: &Path) {
+    for entry in fs::read_dir(scratch).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(ASKED)?.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            let _ended = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 fn ask<T>(
     (build, config): (&Build, &Config),
     scratch: &Path,
     question: impl FnOnce(&dyn Known) -> Result<T>,
 ) -> Result<T> {
     let user = server_user()?;
-    let place = scratch.join(format!("options-{}", std::process::id()));
+    remove_left(scratch);
+    let place = scratch.join(format!("{ASKED}{}", std::process::id()));
     make_private_dir(&place, &user)?;
     let answer = systems::get(build.dbms)
         .known_options(build, config, &user, &place)
