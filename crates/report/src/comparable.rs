@@ -182,23 +182,24 @@ const OPTIONS_MAX: usize = 3;
 
 /// Configs of one DBMS with the same name and different options, by those that only one of them has. Comments, order
 /// and options that rqps sets itself, such as the socket, cannot matter.
-fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
-    let configs = |run: &Run| -> BTreeMap<String, Arm> {
-        let named = |arm: &Arm| (format!("{} of {}", arm.config_name, arm.dbms), arm.clone());
-        run.arms.iter().map(named).collect()
-    };
-    let (left, right) = (configs(first), configs(other));
-    left.into_iter()
-        .filter_map(|(name, a)| {
-            let b = right.get(&name).filter(|b| b.config_hash != a.config_hash)?;
+fn config_differences<'a>(first: &'a Run, other: &'a Run) -> Vec<Difference> {
+    let name = |arm: &Arm| format!("{} of {}", arm.config_name, arm.dbms);
+    let names: BTreeSet<String> = first.arms.iter().map(name).collect();
+    names
+        .into_iter()
+        .filter_map(|one| {
+            let of_run = |run: &'a Run| run.arms.iter().filter(|arm| name(arm) == one).collect::<Vec<_>>();
+            let (a, b) =
+                alike(&of_run(first), &of_run(other)).filter(|(a, b)| a.config_hash != b.config_hash)?;
+            let name = one;
             let managed: BTreeSet<&str> =
-                [&a, b].into_iter().flat_map(|arm| &arm.managed).map(|one| &*one.name).collect();
+                [a, b].into_iter().flat_map(|arm| &arm.managed).map(|one| &*one.name).collect();
             let of_config = |arm: &Arm| {
                 let mut options = options(&arm.config_text);
                 options.retain(|name, _| !managed.contains(name.as_str()));
                 options
             };
-            let (own, others) = (of_config(&a), of_config(b));
+            let (own, others) = (of_config(a), of_config(b));
             let (a, b) = (only_in(&own, &others), only_in(&others, &own));
             if a.is_none() && b.is_none() {
                 return None;
@@ -217,6 +218,13 @@ fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
             Some(difference(format!("content of config {name}"), first, a, other, b))
         })
         .collect()
+}
+
+/// An arm of each with the same series of versions, since a config may have sections of one; the last ones if none is.
+fn alike<'a>(own: &[&'a Arm], others: &[&'a Arm]) -> Option<(&'a Arm, &'a Arm)> {
+    let series = |arm: &Arm| arm.build_version.split('.').next().map(str::to_owned);
+    let pairs = || own.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
+    pairs().find(|(a, b)| series(a) == series(b)).or_else(|| pairs().last())
 }
 
 /// Whether options differ as those of a config do that is fitted to a server's share of the memory: in sizes alone,

@@ -16,8 +16,9 @@ mod warnings;
 use rqps_explain::renamed;
 use rqps_explain::{
     Cause, Difference, DifferenceKind, ExplainRequest, Explanation, differences, explain, follows_machine,
-    is_of_version, new_switches, plan_changes,
+    is_in_config, is_of_version, new_switches, plan_changes,
 };
+use rqps_model::ServerSetting;
 use rqps_store::{Arm, Run, UPGRADE_FILE};
 use rqps_verdicts::{EventLatency, VarianceRow, variance};
 
@@ -217,19 +218,25 @@ impl Upgrade<'_, '_> {
                 && !self.is_replacement(&one.name)
                 && !follows(&one.name)
         });
-        let mut of_machine = Vec::new();
+        let mut has_of_machine = false;
         for one in changed {
-            of_machine.extend(follows_machine(&one.name).then_some(&*one.name));
+            has_of_machine |= follows_machine(&one.name);
             let cell = |value: &Option<String>| value.as_deref().map_or_else(Cell::missing, Cell::words);
             table.row(vec![Cell::words(&*one.name), cell(&one.base), cell(&one.arm)]);
         }
         table.footnotes.push(
             "the config does not set these; to keep an old value, set it, if the new version still accepts it".to_owned(),
         );
-        if !of_machine.is_empty() {
+        if has_of_machine {
+            let is_open = |one: &&ServerSetting| {
+                follows_machine(&one.name) && !is_in_config(&new.config_text, &one.name)
+            };
+            let names: Vec<&str> = new.settings.iter().filter(is_open).map(|one| &*one.name).collect();
             table.footnotes.push(format!(
-                "computed from the CPUs, the memory or the disk, so that another machine may have others: {}",
-                of_machine.join(", ")
+                "{} computes these from the CPUs, the memory or the disk, so that another machine may have others, also \
+                 where they are the same as before here: {}",
+                product(new),
+                names.join(", ")
             ));
         }
         if !refused.is_empty() {
