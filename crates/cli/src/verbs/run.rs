@@ -54,14 +54,8 @@ const HOPELESS_SECONDS: f64 = 5.0 * 60.0;
 
 /// Leaves out counting instructions under valgrind if the first verdicts would come after the budget with it: three
 /// MySQL servers take longer to count than to measure.
-///
-/// # Errors
-/// If the budget of a new run is hopeless: it would end after minutes without a verdict.
-pub fn fit_to_budget(plan: &mut Plan) -> Result<(), Usage> {
-    let Some(budget) = plan.budget.filter(|_| plan.blocks().blocks_min == 0) else {
-        return Ok(());
-    };
-    let budget_s = budget.as_secs_f64();
+pub fn count_only_what_fits(plan: &mut Plan) {
+    let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };
     if let Some(seconds) = seconds_with_counting(plan).filter(|seconds| *seconds > budget_s) {
         plan.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
         out::message(&format!(
@@ -72,7 +66,18 @@ pub fn fit_to_budget(plan: &mut Plan) -> Result<(), Usage> {
             (seconds / 60.0).ceil()
         ));
     }
-    let needed_s = first_verdicts_seconds(plan);
+}
+
+/// Has a plan whose verdicts need not come after the budget count only what fits.
+///
+/// # Errors
+/// If the budget of a new run is hopeless: it would end after minutes without a verdict.
+pub fn fit_to_budget(plan: &mut Plan) -> Result<(), Usage> {
+    let Some(budget) = plan.budget.filter(|_| plan.blocks().blocks_min == 0) else {
+        return Ok(());
+    };
+    count_only_what_fits(plan);
+    let (budget_s, needed_s) = (budget.as_secs_f64(), first_verdicts_seconds(plan));
     if needed_s <= HOPELESS_FACTOR * budget_s || needed_s - budget_s <= HOPELESS_SECONDS {
         return Ok(());
     }
