@@ -8,7 +8,7 @@ use crate::kit::Kit;
 use rqps_builds::Dirs;
 use rqps_model::random::name_word;
 use rqps_plan::Arm;
-use rqps_servers::remove_data_dir;
+use rqps_servers::{process_exists, remove_data_dir};
 use rqps_store::RunFolder;
 use std::fs;
 use std::io::ErrorKind;
@@ -199,7 +199,7 @@ fn clean_serve_dirs(dirs: &Dirs) -> Result<Vec<PathBuf>> {
         let name = entry.file_name();
         let pid = name.to_str().and_then(|name| name.strip_prefix(SERVE)?.parse::<u32>().ok());
         let root = entry.path();
-        let is_left = pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        let is_left = pid.is_some_and(|pid| !process_exists(pid));
         if is_left && is_directory(&root) {
             remove_data_dir(&root.join("data"))?;
             fs::remove_dir_all(&root).map_err(failed("remove", &root))?;

@@ -12,9 +12,9 @@ use rqps_driver::{Observer, StepError, StepResult};
 use rqps_model::Counter;
 use rqps_probe::counters::CounterSet;
 use rqps_probe::{CpuClock, FlushProcedure, HostStart, Sampler, WindowCost, WindowProbe, WindowStart};
+use rqps_servers::process_exists;
 use rqps_store::now_ms;
 use std::cell::RefCell;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -205,8 +205,7 @@ impl<'a, 'b> StepObserver<'a, 'b> {
 /// whether they are gone would be counted.
 fn wait_for_exit(pids: &[u32]) {
     let start = Instant::now();
-    let exists = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
-    while pids.iter().any(exists) && start.elapsed() < EXIT_TIMEOUT {
+    while pids.iter().any(|pid| process_exists(*pid)) && start.elapsed() < EXIT_TIMEOUT {
         std::thread::sleep(Duration::from_millis(2));
     }
 }

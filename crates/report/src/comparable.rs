@@ -7,6 +7,8 @@ use std::fmt;
 use rqps_model::{Unit, counted};
 use rqps_store::{Arm, PlannedStep, Role, Run};
 
+use crate::words;
+
 /// A value that a run does not tell.
 const UNKNOWN: &str = "unknown";
 
@@ -182,16 +184,14 @@ const OPTIONS_MAX: usize = 3;
 
 /// Configs of one DBMS with the same name and different options, by those that only one of them has. Comments, order
 /// and options that rqps sets itself, such as the socket, cannot matter.
-fn config_differences<'a>(first: &'a Run, other: &'a Run) -> Vec<Difference> {
-    let name = |arm: &Arm| format!("{} of {}", arm.config_name, arm.dbms);
-    let names: BTreeSet<String> = first.arms.iter().map(name).collect();
-    names
-        .into_iter()
-        .filter_map(|one| {
-            let of_run = |run: &'a Run| run.arms.iter().filter(|arm| name(arm) == one).collect::<Vec<_>>();
-            let (a, b) =
-                alike(&of_run(first), &of_run(other)).filter(|(a, b)| a.config_hash != b.config_hash)?;
-            let name = one;
+fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
+    let name_of = |arm: &Arm| format!("{} of {}", arm.config_name, arm.dbms);
+    let all: BTreeSet<String> = first.arms.iter().map(name_of).collect();
+    all.into_iter()
+        .filter_map(|name| {
+            let [own, others] = [first, other]
+                .map(|run| run.arms.iter().filter(|arm| name_of(arm) == name).collect::<Vec<_>>());
+            let (a, b) = alike(&own, &others).filter(|(a, b)| a.config_hash != b.config_hash)?;
             let managed: BTreeSet<&str> =
                 [a, b].into_iter().flat_map(|arm| &arm.managed).map(|one| &*one.name).collect();
             let of_config = |arm: &Arm| {
@@ -222,9 +222,10 @@ fn config_differences<'a>(first: &'a Run, other: &'a Run) -> Vec<Difference> {
 
 /// An arm of each with the same series of versions, since a config may have sections of one; the last ones if none is.
 fn alike<'a>(own: &[&'a Arm], others: &[&'a Arm]) -> Option<(&'a Arm, &'a Arm)> {
-    let series = |arm: &Arm| arm.build_version.split('.').next().map(str::to_owned);
     let pairs = || own.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
-    pairs().find(|(a, b)| series(a) == series(b)).or_else(|| pairs().last())
+    let of_one_series =
+        |(a, b): &(&Arm, &Arm)| a.build_version.split('.').next() == b.build_version.split('.').next();
+    pairs().find(of_one_series).or_else(|| pairs().last())
 }
 
 /// Whether options differ as those of a config do that is fitted to a server's share of the memory: in sizes alone,
@@ -274,12 +275,7 @@ fn without_comment(line: &str) -> &str {
 fn only_in(options: &BTreeMap<String, String>, others: &BTreeMap<String, String>) -> Option<String> {
     let own = options.iter().filter(|(name, value)| others.get(*name) != Some(value));
     let own: Vec<String> = own.map(|(name, value)| format!("{name} = {value}")).collect();
-    let named = own.iter().take(OPTIONS_MAX).cloned().collect::<Vec<_>>().join(", ");
-    match own.len().saturating_sub(OPTIONS_MAX) {
-        _ if own.is_empty() => None,
-        0 => Some(named),
-        more => Some(format!("{named} and {more} more")),
-    }
+    (!own.is_empty()).then(|| words::names(&own, OPTIONS_MAX))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Verdicts in plain words: names of classes, sentences about ratios and metrics, durations.
 
+use std::borrow::Borrow;
+
 use rqps_model::{Dbms, Digits, Measure};
 use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_store::{Run, Status};
@@ -65,6 +67,14 @@ pub(crate) fn detectable(share: f64) -> String {
         beyond if beyond > 1.0 => "over 100 %".to_owned(),
         whole if whole > 0.999 => "over 99.9 %".to_owned(),
         share => percent(share),
+    }
+}
+
+/// As a list, if there are at most so many; of more the first.
+pub(crate) fn names<S: Borrow<str>>(all: &[S], most: usize) -> String {
+    match all.len().saturating_sub(most) {
+        0 => all.join(", "),
+        more => format!("{} and {more} more", all[..most].join(", ")),
     }
 }
 

@@ -45,6 +45,7 @@ pub use init::data_key;
 pub use instrument::{Instrument, ThreadCounter};
 pub use leftover::remove_data_dir;
 pub use mysql::is_of_a_plugin;
+pub use process::exists as process_exists;
 pub use server::{Server, ServerHandle};
 pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};

@@ -52,7 +52,7 @@ pub(crate) fn exe_of(pid: u32) -> Option<PathBuf> {
 }
 
 /// Whether a process with this pid exists; zombies count.
-pub(crate) fn exists(pid: u32) -> bool {
+pub fn exists(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 

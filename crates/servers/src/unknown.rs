@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
 use crate::option::{Line, REFUSED};
+use crate::process::exists;
 use crate::system::Known;
 use crate::systems;
 
@@ -187,7 +188,7 @@ fn remove_left(scratch: &Path) {
     for entry in fs::read_dir(scratch).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let process = name.to_str().and_then(|name| name.strip_prefix(ASKED)?.parse::<u32>().ok());
-        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+        if process.is_some_and(|process| !exists(process)) {
             let _ended = fs::remove_dir_all(entry.path());
         }
     }

@@ -5,6 +5,7 @@ use rqps_model::Unit;
 
 use crate::background::{KEPT_MIN, MARK};
 use crate::comparison::{ComparedArm, Comparison, Missing, TestStep};
+use crate::words;
 
 /// Names listed before "and N more".
 const NAMES_MAX: usize = 6;
@@ -39,10 +40,14 @@ fn of_arm(arm: &ComparedArm<'_>, steps: &[TestStep]) -> Vec<String> {
     }
     if !not_run.is_empty() {
         let why = if arm.run.meta.is_imported() { "not among the files" } else { "not run" };
-        notes.push(format!("no value on {}, {why}: {}", arm.label(), names(&not_run)));
+        notes.push(format!("no value on {}, {why}: {}", arm.label(), words::names(&not_run, NAMES_MAX)));
     }
     if !repeated.is_empty() {
-        notes.push(format!("repeated on {} after an interrupted attempt: {}", arm.label(), names(&repeated)));
+        notes.push(format!(
+            "repeated on {} after an interrupted attempt: {}",
+            arm.label(),
+            words::names(&repeated, NAMES_MAX)
+        ));
     }
     notes
 }
@@ -63,7 +68,7 @@ pub(crate) fn of_fewer_windows(comparison: &Comparison<'_>, steps: &[TestStep]) 
             format!(
                 "fewer windows than others on {}, so totals are of another time: {}",
                 arm.label(),
-                names(&found)
+                words::names(&found, NAMES_MAX)
             )
         })
     };
@@ -117,20 +122,19 @@ pub(crate) fn of_options(comparison: &Comparison<'_>) -> Vec<String> {
             }
         }
         if !left_out.is_empty() {
-            notes.push(format!("options left out on {}: {}", compared.label(), names(&left_out)));
+            notes.push(format!(
+                "options left out on {}: {}",
+                compared.label(),
+                words::names(&left_out, NAMES_MAX)
+            ));
         }
         if !adjusted.is_empty() {
             let (program, label) = (compared.run.terms().program, compared.label());
-            let adjusted: Vec<&str> = adjusted.iter().map(String::as_str).collect();
-            notes.push(format!("adjusted by the {program} on {label}: {}", names(&adjusted)));
+            notes.push(format!(
+                "adjusted by the {program} on {label}: {}",
+                words::names(&adjusted, NAMES_MAX)
+            ));
         }
     }
     notes
-}
-
-fn names(all: &[&str]) -> String {
-    match all.len().checked_sub(NAMES_MAX) {
-        Some(more) if more > 0 => format!("{} and {more} more", all[..NAMES_MAX].join(", ")),
-        _ => all.join(", "),
-    }
 }

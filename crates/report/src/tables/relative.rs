@@ -44,16 +44,17 @@ pub(crate) fn ratios(
     let mut table = Table::new(id, title, columns, 1);
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
         let group = of_group[0].group.title.to_string();
+        let mut columns: Vec<Vec<Cell>> = vec![Vec::new(); pairs.len()];
         for step in of_group {
-            let cells = pairs
-                .iter()
-                .map(|pair| cell_of(comparison, pair, step))
-                .chain([Cell::words(&*step.name)])
-                .collect();
+            let mut cells: Vec<Cell> = pairs.iter().map(|pair| cell_of(comparison, pair, step)).collect();
+            for ((column, pair), cell) in columns.iter_mut().zip(pairs).zip(&cells) {
+                column.extend(pair.ranked_ratio(&step.name).map(|_| cell.clone()));
+            }
+            cells.push(Cell::words(&*step.name));
             table.row_in(&group, cells);
         }
         if of_group.len() > 1 {
-            table.rows.extend(summary(comparison, &group, pairs, of_group));
+            table.rows.extend(summary(&group, &columns));
         }
     }
     table.footnotes = footnotes::of_rate_table(comparison, steps);
@@ -91,14 +92,9 @@ type Statistic = fn(&[f64]) -> Option<f64>;
 const STATISTICS: [(&str, Statistic); 3] =
     [("median", sample::median), ("min", number::min), ("max", number::max)];
 
-/// The rows `median`, `min` and `max` of a group: per pair, over its tests with a ranked ratio. What is the ratio of a
-/// test has its digits.
-fn summary(comparison: &Comparison<'_>, group: &str, pairs: &[Pair<'_>], steps: &[TestStep]) -> Vec<Row> {
-    let ranked = |pair: &Pair<'_>| -> Vec<Cell> {
-        let steps = steps.iter().filter(|step| pair.ranked_ratio(&step.name).is_some());
-        steps.map(|step| cell_of(comparison, pair, step)).collect()
-    };
-    let columns: Vec<Vec<Cell>> = pairs.iter().map(ranked).collect();
+/// The rows `median`, `min` and `max` of a group, from the cells of each column with a ranked ratio. What is the ratio
+/// of a test has its digits.
+fn summary(group: &str, columns: &[Vec<Cell>]) -> Vec<Row> {
     let of_column = |column: &Vec<Cell>, statistic: Statistic| {
         let values: Vec<f64> = column.iter().filter_map(|cell| cell.value).collect();
         let value = statistic(&values);

@@ -173,7 +173,7 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
         text.push_str(&format!(
             "; {} not used, CPU time decides there (see remarks and section evidence): {}",
             parted.len(),
-            first_of(&parted)
+            words::names(&parted, NAMES_MAX)
         ));
     }
     Some(text)
@@ -181,15 +181,6 @@ fn agreement(judged: &Judged<'_>) -> Option<String> {
 
 fn on_arm(judged: &Judged<'_>, test: &str, arm: usize) -> String {
     format!("{test} on {}", judged.run.arms[arm].name)
-}
-
-/// As a list, if there are few; of many the first.
-fn first_of(names: &[String]) -> String {
-    let told = names[..names.len().min(NAMES_MAX)].join(", ");
-    match names.len().saturating_sub(NAMES_MAX) {
-        0 => told,
-        more => format!("{told} and {more} more"),
-    }
 }
 
 /// Costs that are smaller or larger by CPU time than by instructions: no ratio is in both intervals.
@@ -220,7 +211,7 @@ fn contradictions(judged: &Judged<'_>) -> Option<String> {
              time also has waits for memory and the kernel's work",
             named.len(),
             counted(both.len(), "pair of test and arm"),
-            first_of(&named)
+            words::names(&named, NAMES_MAX)
         )
     })
 }
@@ -234,7 +225,7 @@ fn suspects(judged: &Judged<'_>) -> Option<String> {
         format!(
             "{} suspect, a change that is likely and not established: {}",
             counted(named.len(), "verdict"),
-            first_of(&named)
+            words::names(&named, NAMES_MAX)
         )
     })
 }
