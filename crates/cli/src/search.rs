@@ -45,9 +45,14 @@ pub fn budget(text: Option<&str>) -> Result<Option<Duration>, Usage> {
     budget.map_err(|why| Usage(format!("--budget {why}; write for example --budget 1h")))
 }
 
+/// The blocks of the first verdicts.
+pub fn verdict_blocks() -> usize {
+    Rules::default().looks[0].blocks
+}
+
 /// Estimated seconds of a plan in blocks until its first verdicts.
 pub fn first_verdicts_seconds(plan: &Plan) -> f64 {
-    seconds_through(plan, Rules::default().looks[0].blocks)
+    seconds_through(plan, verdict_blocks())
 }
 
 /// Says that the budget ended a search.

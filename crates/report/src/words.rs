@@ -153,9 +153,9 @@ fn times(one: &Verdict) -> Digits {
     Digits::of_ratio((one.low, one.high), 1)
 }
 
-/// ` (2.8 to 3.4 times)`.
+/// ` (2.8 to 3.4)`.
 fn in_times(one: &Verdict) -> String {
-    times(one).interval().map_or_else(String::new, |interval| format!(" ({interval} times)"))
+    times(one).interval().map_or_else(String::new, |interval| format!(" ({interval})"))
 }
 
 fn size(one: &Verdict) -> String {

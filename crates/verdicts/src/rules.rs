@@ -58,6 +58,9 @@ fn rules(plan: &str) -> std::result::Result<Rules, toml::de::Error> {
         // Later looks are never reached. The first one stays: fewer blocks don't suffice for a verdict.
         let first = rules.looks.first().map_or(0, |look| look.blocks);
         rules.looks.retain(|look| look.blocks <= blocks_max.max(first));
+        // Those that remain have the whole error, since the plan is fixed before anything is measured.
+        let spent: f64 = rules.looks.iter().map(|look| look.spend).sum();
+        rules.looks.iter_mut().for_each(|look| look.spend /= spent);
     }
     for (key, percent) in &plan.verdict.mei_percent {
         let metric = if key == STALLS { Some(Metric::StallFactor) } else { key.parse().ok() };
@@ -83,8 +86,8 @@ mod tests {
                     [verdict]\nrates = false\n[verdict.mei_percent]\nrate = 3\ninstructions = 1\nstalls = 4\n";
         let rules = rules(text).unwrap();
         assert!(!rules.rates);
-        let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
-        assert_eq!(looks, [3, 5], "no later one can be reached");
+        let looks: Vec<(usize, f64)> = rules.looks.iter().map(|look| (look.blocks, look.spend)).collect();
+        assert_eq!(looks, [(3, 0.4), (5, 0.6)], "no later one can be reached: these have the whole error");
         let mei = |test: &str, metric| rules.mei(test, metric);
         assert_eq!((mei("scan", Metric::Rate), mei("delete", Metric::Rate)), (0.05, 0.03));
         assert_eq!((mei("scan", Metric::Instructions), mei("scan", Metric::CpuUs)), (0.01, 0.02));

@@ -72,7 +72,7 @@ fn say_if_same(arms: &[Arm]) {
     }
 }
 
-/// The plan that measures head against base.
+/// The plan that measures head against base. A shipped one fits its windows to the budget.
 fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
     let arm = |argument, arm, build| BuildArg { argument, arm, build };
     let mut plan = TwoBuilds {
@@ -88,6 +88,9 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
     // Its plan leaves them out, and its list has them only on request.
     let asks = |detector| args.fail_on.contains(&Some(detector));
     plan.verdict.rates |= args.quick && (asks(Detector::Rate) || asks(Detector::Stalls));
+    if args.plan.is_none() {
+        super::run::fit_windows(&mut plan);
+    }
     Ok(plan)
 }
 
@@ -198,17 +201,28 @@ fn stdouts(args: &GateArgs) -> usize {
 mod tests {
     use super::plan;
     use crate::args::{Cli, Verb};
+    use crate::search::first_verdicts_seconds;
     use clap::Parser;
+    use rqps_plan::Plan;
+
+    fn plan_of(more: &[&str]) -> Plan {
+        let words = ["rqps", "gate", "--base", "postgres-17", "--head", "postgres-18"];
+        let parsed = Cli::try_parse_from(words.iter().chain(more)).unwrap();
+        let Verb::Gate(args) = parsed.verb else { panic!("{:?}", parsed.verb) };
+        plan("postgres-17", "postgres-18", &args).unwrap()
+    }
 
     #[test]
     fn a_quick_plan_judges_rates_only_on_request() {
-        let judges_rates = |more: &[&str]| {
-            let words = ["rqps", "gate", "--quick", "--base", "postgres-17", "--head", "postgres-18"];
-            let parsed = Cli::try_parse_from(words.iter().chain(more)).unwrap();
-            let Verb::Gate(args) = parsed.verb else { panic!("{:?}", parsed.verb) };
-            plan("postgres-17", "postgres-18", &args).unwrap().verdict.rates
-        };
-        assert!(!judges_rates(&[]));
-        assert!(judges_rates(&["--fail-on", "rate"]));
+        assert!(!plan_of(&["--quick"]).verdict.rates);
+        assert!(plan_of(&["--quick", "--fail-on", "rate"]).verdict.rates);
+    }
+
+    #[test]
+    fn five_minutes_hold_three_blocks_of_all_tests() {
+        let blocks = |budget| plan_of(&["--budget", budget]).blocks();
+        assert_eq!((blocks("5m").windows, blocks("5m").blocks_max), (1, 3));
+        assert_eq!((blocks("15m").windows, blocks("15m").blocks_max), (2, 18));
+        assert!(first_verdicts_seconds(&plan_of(&["--budget", "5m"])) <= 300.0);
     }
 }

@@ -9,7 +9,7 @@ use crate::database::take_dump;
 use crate::human;
 use crate::kit::KIT;
 use crate::progress::Progress;
-use crate::search::first_verdicts_seconds;
+use crate::search::{first_verdicts_seconds, verdict_blocks};
 use crate::{EXIT_FAILED, Usage, out};
 use anyhow::Context as _;
 use rqps_builds::Dirs;
@@ -66,6 +66,26 @@ pub fn count_only_what_fits(plan: &mut Plan) {
             (seconds / 60.0).ceil()
         ));
     }
+}
+
+/// Leaves every arm one window of a test in a block if the first verdicts would come after the budget with more: most of a
+/// verdict's error comes from starts, of which there are as many. The first verdicts are the last then, so that they have
+/// the whole error.
+pub fn fit_windows(plan: &mut Plan) {
+    count_only_what_fits(plan);
+    let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };
+    let (windows, seconds) = (plan.blocks().windows, first_verdicts_seconds(plan));
+    if windows == 1 || seconds <= budget_s {
+        return;
+    }
+    let first = verdict_blocks();
+    plan.isolated.iter_mut().for_each(|blocks| (blocks.windows, blocks.blocks_max) = (1, first as u32));
+    out::message(&format!(
+        "{first} blocks with one window of each test: with {windows} the first verdicts would take about {}, more than the \
+         budget of {}",
+        duration_text(seconds),
+        duration_text(budget_s),
+    ));
 }
 
 /// Has a plan whose verdicts need not come after the budget count only what fits.

@@ -61,8 +61,8 @@ pub(crate) fn nothing_left(plan: &Plan, run: &Run) -> Result<Option<String>> {
     };
     Ok(Some(match is_at_most {
         true => format!(
-            "{short_text}, the most that its plan allows. Measure anew with more blocks: `rqps gate` without `--quick`, or a \
-             plan with a larger `blocks_max`"
+            "{short_text}, the most that its plan allows. Measure anew with more blocks: `rqps gate` with a longer `--budget` \
+             and without `--quick`, or a plan with a larger `blocks_max`"
         ),
         false => short_text,
     }))

@@ -167,7 +167,10 @@ fn others_open(
 /// plan.
 fn more_blocks(judged: &Judged<'_>) -> &'static str {
     match judged.verdicts.rules.rates {
-        true => "To decide more, measure anew with a larger `blocks_max` in the plan.",
+        true => {
+            "To decide more, measure anew with more blocks: `rqps gate` with a longer `--budget`, or a larger `blocks_max` in \
+             your plan."
+        }
         false => {
             "To decide more, measure anew with more blocks: `rqps gate` without `--quick`, or a larger `blocks_max` in your plan."
         }
