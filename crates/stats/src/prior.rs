@@ -25,8 +25,8 @@ pub(crate) const TESTS_MIN: usize = 3;
 /// Standard errors that are added to the estimated spread.
 const SPREAD_ERRORS: f64 = 1.0;
 
-/// Maximum of `d0`. If one of three blocks is off by any amount, t is `sqrt((d0 + 2) / 2)`: up to this limit that is below
-/// the quantile of the first look, even if it is the only one, so that no single block decides a change.
+/// Maximum of `d0`. If one of three blocks is off by any amount, t is `sqrt((d0 + 2) / 2)`: up to this limit that is
+/// below the quantile of the first look, even if it is the only one, so that no single block decides a change.
 const DF_MAX: f64 = 24.0;
 
 #[derive(Debug, Clone, Copy)]

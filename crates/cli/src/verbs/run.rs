@@ -68,9 +68,8 @@ pub fn count_only_what_fits(plan: &mut Plan) {
     }
 }
 
-/// Leaves every arm one window of a test in a block if the first verdicts would come after the budget with more: most of a
-/// verdict's error comes from starts, of which there are as many. The first verdicts are the last then, so that they have
-/// the whole error.
+/// Leaves every arm one window of a test in a block if the first verdicts would come after the budget with more. They
+/// are the last then, so that they have the whole error.
 pub fn fit_windows(plan: &mut Plan) {
     count_only_what_fits(plan);
     let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };
@@ -81,8 +80,8 @@ pub fn fit_windows(plan: &mut Plan) {
     let first = verdict_blocks();
     plan.isolated.iter_mut().for_each(|blocks| (blocks.windows, blocks.blocks_max) = (1, first as u32));
     out::message(&format!(
-        "{first} blocks with one window of each test: with {windows} the first verdicts would take about {}, more than the \
-         budget of {}",
+        "{first} blocks with one window of each test: with {windows} the first verdicts would take about {}, more than \
+         the budget of {}",
         duration_text(seconds),
         duration_text(budget_s),
     ));
