@@ -125,7 +125,7 @@ impl Blocks<'_> {
             warmup_events,
             window_events,
             slice_events: match self.setup.driver.takes_turns(step) {
-                true => slice_events(rate, clients),
+                true => turn_events(rate, clients),
                 false => 0,
             },
             count_events: count::events(cpu_us_per_event, step),
@@ -149,16 +149,24 @@ impl Blocks<'_> {
     }
 }
 
-/// Length of a slice. Ratios of shorter turns have smaller errors, until switching takes a notable part of
-/// them: `tools/slice-errors` measures both.
-const SLICE_SECONDS: f64 = 0.01;
-/// Length with several clients: they wait for the slowest of them at the end of each slice.
-const SLICE_SECONDS_OF_SEVERAL: f64 = 0.05;
+/// Length of a turn. What memory and caches give varies like a random walk, so ratios of shorter turns have smaller
+/// errors, until switching takes a notable part of them: `tools/slice-errors` measures both.
+const TURN_SECONDS: f64 = 0.003;
+/// Longest turn of long events that is made of several, so that the first, with cold caches, need not count.
+const TURN_SECONDS_MAX: f64 = 0.01;
+/// Fewest events of such a turn.
+const TURN_EVENTS: f64 = 5.0;
+/// Length with several clients: they wait for the slowest of them at the end of each turn.
+const TURN_SECONDS_OF_SEVERAL: f64 = 0.05;
 
-/// Events of a slice on each client; `rate` is that of all clients.
-fn slice_events(rate: f64, clients: u64) -> u64 {
-    let seconds = if clients > 1 { SLICE_SECONDS_OF_SEVERAL } else { SLICE_SECONDS };
-    ((rate * seconds / clients as f64).round() as u64).max(1)
+/// Events of a turn on each client; `rate` is that of all clients.
+fn turn_events(rate: f64, clients: u64) -> u64 {
+    let within = |seconds: f64| rate * seconds / clients as f64;
+    let events = match clients {
+        1 => within(TURN_SECONDS).max(TURN_EVENTS.min(within(TURN_SECONDS_MAX))),
+        _ => within(TURN_SECONDS_OF_SEVERAL),
+    };
+    (events.round() as u64).max(1)
 }
 
 fn events(observation: &Observation) -> u64 {
