@@ -3,15 +3,11 @@
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::out;
-use crate::progress::spinner;
-use indicatif::ProgressBar;
+use crate::progress::Spinner;
 use rqps_builds::{Build, BuildProgress, FETCHING, Watch};
 use rqps_executor::{Execution, Resume};
 use rqps_model::BuildSpec;
 use std::path::Path;
-
-/// Interval of lines about the same phase, without a terminal.
-pub const REPORT_INTERVAL_S: f64 = 15.0;
 
 /// Runs `work`, announced as `what`, and shows the progress of builds from source.
 pub fn with_build_progress<T>(
@@ -20,19 +16,19 @@ pub fn with_build_progress<T>(
     jobs: Option<usize>,
     work: impl FnOnce(&mut Watch<'_>) -> T,
 ) -> T {
-    let spinner = spinner(what);
+    let spinner = Spinner::start(what);
     let caught = context.catches_signals();
-    let mut reported = LastReport::default();
+    let mut last = String::new();
     let mut progress = |progress: &BuildProgress<'_>| {
         match progress.phase {
             // A download needs no cleanup: the next one replaces its leftovers.
             "" | FETCHING => context.release_signals(),
             _ => context.catch_signals(),
         }
-        reported.report(&spinner, progress);
+        report(&spinner, &mut last, progress);
     };
     let done = work(&mut Watch { progress: &mut progress, stop: &context.stop, jobs, shares_objects: false });
-    spinner.finish_and_clear();
+    drop(spinner);
     if caught {
         context.catch_signals();
     } else {
@@ -55,29 +51,17 @@ pub fn reopen(context: &Context, path: &Path, how: Resume) -> rqps_executor::Res
     })
 }
 
-/// The last reported phase, and when.
-#[derive(Default)]
-struct LastReport {
-    phase: String,
-    at_s: f64,
-}
-
-impl LastReport {
-    fn report(&mut self, spinner: &ProgressBar, progress: &BuildProgress<'_>) {
-        if progress.phase.is_empty() {
-            return;
-        }
-        let text = progress_text(progress);
-        if !spinner.is_hidden() {
-            return spinner.set_message(text);
-        }
-        let phase = format!("{} {}", progress.what, progress.phase);
-        if phase != self.phase || progress.elapsed_s >= self.at_s + REPORT_INTERVAL_S {
-            out::message(&text);
-            self.phase = phase;
-            self.at_s = progress.elapsed_s;
-        }
+/// Shows a phase, which `last` becomes; without a terminal, each as a line.
+fn report(spinner: &Spinner, last: &mut String, progress: &BuildProgress<'_>) {
+    if progress.phase.is_empty() {
+        return;
     }
+    let (text, phase) = (progress_text(progress), format!("{} {}", progress.what, progress.phase));
+    if spinner.is_hidden() && phase != *last {
+        out::message(&text);
+        *last = phase;
+    }
+    spinner.set_message(text);
 }
 
 /// `postgres 18.6, flavour o2nofp: compiling, 83 s, 1,204 lines`.

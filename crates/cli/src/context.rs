@@ -8,10 +8,13 @@ use rqps_fleet::Fleet;
 use rqps_model::did_you_mean;
 use rqps_report::{Format, Screen};
 use rqps_store::{RunFolder, RunSummary};
+use std::convert::Infallible;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 /// Names the newest run.
 pub const LAST: &str = "last";
@@ -19,6 +22,9 @@ pub const LAST: &str = "last";
 /// Signals that stop a run with cleanup; a second one ends rqps and its servers immediately.
 const STOP_SIGNALS: [i32; 3] =
     [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP];
+
+/// How soon a signal ends what needs no cleanup.
+const POLL: Duration = Duration::from_millis(100);
 
 pub struct Context {
     pub results: PathBuf,
@@ -79,6 +85,31 @@ impl Context {
     /// Makes signals end the program again.
     pub fn release_signals(&self) {
         self.exit_immediately.store(true, Ordering::Relaxed);
+    }
+
+    /// Does what needs no cleanup and cannot be stopped midway, before a run begins: a signal ends the program, which
+    /// says so.
+    pub fn before_a_run<T>(&self, work: impl FnOnce() -> T) -> T {
+        let caught = self.catches_signals();
+        self.catch_signals();
+        let result = std::thread::scope(|scope| {
+            let (working, ended) = mpsc::channel::<Infallible>();
+            scope.spawn(move || {
+                while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+                    if self.stop.load(Ordering::Relaxed) {
+                        out::message("\nrqps: interrupted before the run began: run the same command again");
+                        std::process::exit(i32::from(EXIT_INTERRUPTED));
+                    }
+                }
+            });
+            let result = work();
+            drop(working);
+            result
+        });
+        if !caught {
+            self.release_signals();
+        }
+        result
     }
 
     /// The results directory, made if it does not exist.

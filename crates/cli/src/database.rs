@@ -1,9 +1,8 @@
 //! Dumps of databases that a plan names by their address, taken by the programs of their DBMS.
 
-use crate::build_progress::REPORT_INTERVAL_S;
 use crate::context::Context;
-use crate::progress::spinner;
-use crate::{Usage, human, out};
+use crate::progress::Spinner;
+use crate::{Usage, human};
 use anyhow::Context as _;
 use rqps_builds::{Dirs, list_builds};
 use rqps_plan::Plan;
@@ -90,11 +89,11 @@ pub fn take_dump(context: &Context, plan: &Plan, file: &Path) -> anyhow::Result<
 
 /// Runs a program that writes `file`, and shows how far it is.
 fn watched(context: &Context, mut command: Command, what: &str, file: &Path) -> anyhow::Result<ExitStatus> {
-    let spinner = spinner(what);
+    let spinner = Spinner::start(what);
     let mut child = command.spawn()?;
     let caught = context.catches_signals();
     context.catch_signals();
-    let (start, mut reported_s) = (Instant::now(), 0.0);
+    let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
@@ -105,16 +104,10 @@ fn watched(context: &Context, mut command: Command, what: &str, file: &Path) -> 
             return Err(rqps_executor::Error::Interrupted.into());
         }
         let (elapsed_s, bytes) = (start.elapsed().as_secs_f64(), fs::metadata(file)?.len());
-        let text = format!("{what}: {}, {elapsed_s:.0} s", human::bytes(bytes));
-        if !spinner.is_hidden() {
-            spinner.set_message(text);
-        } else if elapsed_s >= reported_s + REPORT_INTERVAL_S {
-            out::message(&text);
-            reported_s = elapsed_s;
-        }
+        spinner.set_message(format!("{what}: {}, {elapsed_s:.0} s", human::bytes(bytes)));
         std::thread::sleep(CHECK);
     };
-    spinner.finish_and_clear();
+    drop(spinner);
     if !caught {
         context.release_signals();
     }

@@ -7,6 +7,8 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Start of every colour sequence, and the colours used here.
 const ESCAPE: char = '\x1b';
@@ -31,15 +33,29 @@ pub fn print_line(text: &str) -> anyhow::Result<()> {
     print(&format!("{}\n", text.trim_end_matches('\n')))
 }
 
+/// When standard error last had a line.
+static SAID_AT: Mutex<Option<Instant>> = Mutex::new(None);
+
 /// A message on standard error.
 pub fn message(text: &str) {
+    say(&for_stderr(text));
+}
+
+fn say(text: &str) {
+    *SAID_AT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     // A failure cannot be reported anywhere.
-    let _written = writeln!(std::io::stderr().lock(), "{}", for_stderr(text));
+    let _written = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// How long standard error has had no line.
+pub fn silence() -> Duration {
+    let mut said_at = SAID_AT.lock().unwrap_or_else(PoisonError::into_inner);
+    said_at.get_or_insert_with(Instant::now).elapsed()
 }
 
 /// Lines with commands to copy, on standard error: a terminal breaks them so that they can be pasted.
 pub fn commands(text: &str) {
-    let _written = writeln!(std::io::stderr().lock(), "{}", tame(text));
+    say(&tame(text));
 }
 
 /// Text as standard error shows it: escaped, and wrapped to a terminal.

@@ -1,19 +1,91 @@
-//! Progress on standard error: a bar on terminals, and a line per finished step.
+//! Progress on standard error: a bar on terminals, and a line per finished step. Nothing is silent for long: a
+//! heartbeat shows what is being done, and for how long, also while nobody reports progress, as while a server starts.
 
 use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rqps_executor::{Execution, Progress as RunProgress};
+use rqps_model::clipped;
 use rqps_plan::estimate::{duration_text, estimate};
 use rqps_report::tame;
-use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::io::IsTerminal;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Maximum redraw rate of the bar.
 const DRAWS_PER_SECOND: u8 = 5;
-/// Without a terminal, a line is written at least this often while something is measured.
+/// Without a terminal, a line is written at least this often.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
+/// Rare enough not to disturb what is measured.
+const BEAT: Duration = Duration::from_secs(1);
+/// The longest stage that fits beside the bar.
+const STAGE_MAX: usize = 50;
+
+/// Calls a function once a second until it is dropped.
+struct Heartbeat {
+    ends: Option<Sender<Infallible>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Heartbeat {
+    fn start(beat: impl Fn() + Send + 'static) -> Self {
+        let (ends, ended) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            while ended.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+                beat();
+            }
+        });
+        Self { ends: Some(ends), thread: Some(thread) }
+    }
+}
+
+impl Drop for Heartbeat {
+    fn drop(&mut self) {
+        self.ends.take();
+        // It panics only if writing does.
+        let _ended = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// What is being done, and since when.
+struct Doing {
+    /// The action, or what happened last.
+    title: String,
+    is_past: bool,
+    /// A part of the action; often empty.
+    what: String,
+    since: Instant,
+    rate: String,
+    /// When the run ends, and how long that may be said.
+    ends: Option<(Instant, Instant)>,
+}
+
+impl Doing {
+    /// `2/30 new load  starting mysql-9.7.4, 40 s  5 min left`
+    fn text(&self) -> String {
+        let (now, seconds) = (Instant::now(), self.since.elapsed().as_secs());
+        let said = match (self.what.is_empty(), seconds) {
+            (true, 0) => String::new(),
+            (true, _) => format!("+{seconds} s"),
+            (false, _) => format!("{}, {seconds} s{}", self.what, self.rate),
+        };
+        let left = self.ends.filter(|(ends, until)| now < *ends.min(until));
+        let left = left.map(|(ends, _)| format!("{} left", duration_text((ends - now).as_secs_f64())));
+        let parts = [self.title.as_str(), &said, left.as_deref().unwrap_or_default()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+    }
+}
+
+/// Shows a text beside a bar; without a terminal, as a line if nothing was written for a while.
+fn show(bar: &ProgressBar, text: &str) {
+    if bar.is_hidden() && out::silence() > SILENCE_MAX {
+        out::message(&format!("… {text}"));
+    }
+    bar.set_message(tame(text).into_owned());
+}
 
 pub struct Progress {
     bar: ProgressBar,
@@ -23,29 +95,14 @@ pub struct Progress {
     /// Estimated and actual seconds of the finished actions.
     expected_s: f64,
     taken_s: f64,
-    /// What is being done, and since when.
+    /// The actions under way, and since when.
     current: Option<(Vec<u32>, Instant)>,
-    title: String,
     name_width: usize,
     arm_width: usize,
-    /// With the time of the estimate.
-    overall: Option<(Overall, Instant)>,
-    /// When the last line was written.
-    said_at: Cell<Instant>,
-}
-
-/// The estimate of a run without a fixed number of actions.
-#[derive(Clone, Copy)]
-struct Overall {
-    share: f64,
-    seconds_left: Option<f64>,
-}
-
-impl Overall {
-    /// The time left this many seconds later, if all went as estimated. Once it is over, nobody knows.
-    fn left_after(self, elapsed_s: f64) -> Option<f64> {
-        self.seconds_left.map(|left| left - elapsed_s).filter(|left| *left > 0.0)
-    }
+    /// Of a run without a fixed number of actions: the share that is done, and when it ends.
+    overall: Option<(f64, Option<Instant>)>,
+    doing: Arc<Mutex<Doing>>,
+    heartbeat: Option<Heartbeat>,
 }
 
 impl Progress {
@@ -62,6 +119,20 @@ impl Progress {
             bar.set_style(style.progress_chars("━━─"));
         }
         let names = schedule.actions.iter().map(|action| action.kind.name().len());
+        let doing = Doing {
+            title: String::new(),
+            is_past: false,
+            what: String::new(),
+            since: Instant::now(),
+            rate: String::new(),
+            ends: None,
+        };
+        let doing = Arc::new(Mutex::new(doing));
+        let (shown, beating) = (bar.clone(), Arc::clone(&doing));
+        let heartbeat = Heartbeat::start(move || {
+            let text = beating.lock().unwrap_or_else(PoisonError::into_inner).text();
+            show(&shown, &text);
+        });
         Self {
             bar,
             estimates: estimate(schedule, plan),
@@ -69,21 +140,21 @@ impl Progress {
             expected_s: 0.0,
             taken_s: 0.0,
             current: None,
-            title: String::new(),
             name_width: names.max().unwrap_or(0),
             arm_width: plan.arms.iter().map(|arm| arm.name.len()).max().unwrap_or(0),
             overall: None,
-            said_at: Cell::new(Instant::now()),
+            doing,
+            heartbeat: Some(heartbeat),
         }
     }
 
     /// Removes the bar from the screen.
-    pub fn finish(&self) {
+    pub fn finish(&mut self) {
+        self.heartbeat.take();
         self.bar.finish_and_clear();
     }
 
     fn line(&self, text: &str) {
-        self.said_at.set(Instant::now());
         if self.bar.is_hidden() {
             out::message(text);
         } else {
@@ -108,31 +179,42 @@ impl Progress {
         (since.elapsed().as_secs_f64(), estimates.sum())
     }
 
-    fn draw(&self, detail: &str) {
-        if let Some((overall, since)) = self.overall {
-            // As `rqps status` tells it.
-            self.bar.set_position((1000.0 * overall.share.clamp(0.0, 1.0)) as u64);
-            let left = overall
-                .left_after(since.elapsed().as_secs_f64())
-                .map(|seconds| format!("  {} left", duration_text(seconds)))
-                .unwrap_or_default();
-            self.show(&format!("{}  {detail}{left}", self.title));
-            return;
+    /// When the run ends, and until when that may be said: once the current action takes longer than estimated, or the
+    /// estimate is over, nobody knows.
+    fn ends(&self) -> Option<(Instant, Instant)> {
+        let now = Instant::now();
+        let after = |seconds: f64| now.checked_add(Duration::try_from_secs_f64(seconds).ok()?);
+        match self.overall {
+            Some((_, ends)) => ends.map(|ends| (ends, ends)),
+            None => {
+                let (elapsed_s, estimate_s) = self.current_s();
+                Some((after(self.remaining_s())?, after((estimate_s - elapsed_s).max(0.0))?))
+            }
         }
-        let (behind, ahead) = behind_and_ahead(&self.estimates, &self.done);
-        if behind + ahead > 0.0 {
-            self.bar.set_position((1000.0 * behind / (behind + ahead)) as u64);
-        }
-        let left = left_text(self.remaining_s(), self.current_s());
-        self.show(&format!("{}  {detail}{left}", self.title));
     }
 
-    /// Shows a message beside the bar; without a terminal, as a line now and then.
-    fn show(&self, message: &str) {
-        if self.bar.is_hidden() && self.said_at.get().elapsed() > SILENCE_MAX {
-            self.line(&format!("… {message}"));
+    /// Changes what is being done, and shows it.
+    fn draw(&self, change: impl FnOnce(&mut Doing)) {
+        // As `rqps status` tells it.
+        let share = self.overall.map(|(share, _)| share).or_else(|| {
+            let (behind, ahead) = behind_and_ahead(&self.estimates, &self.done);
+            (behind + ahead > 0.0).then(|| behind / (behind + ahead))
+        });
+        if let Some(share) = share {
+            self.bar.set_position((1000.0 * share.clamp(0.0, 1.0)) as u64);
         }
-        self.bar.set_message(tame(message).into_owned());
+        let mut doing = self.doing.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut doing);
+        doing.ends = self.ends();
+        show(&self.bar, &doing.text());
+    }
+
+    /// An action begins, or something just ended.
+    fn draw_title(&self, title: String, is_past: bool) {
+        self.draw(|doing| {
+            (doing.title, doing.is_past, doing.since) = (title, is_past, Instant::now());
+            doing.what.clear();
+        });
     }
 }
 
@@ -150,27 +232,29 @@ pub fn behind_and_ahead(estimates: &[f64], done: &BTreeSet<u32>) -> (f64, f64) {
     (behind, ahead)
 }
 
-/// `  5 min left`; empty once the current action takes longer than estimated: nobody knows how long it still takes.
-fn left_text(left_s: f64, (elapsed_s, estimate_s): (f64, f64)) -> String {
-    if elapsed_s > estimate_s { String::new() } else { format!("  {} left", duration_text(left_s)) }
-}
-
 impl RunProgress for Progress {
     fn action_started(&mut self, seqs: &[u32], arms: &str, action: &str) {
         self.current = Some((seqs.to_vec(), Instant::now()));
-        self.title = match (self.overall, seqs.last()) {
+        let title = match (self.overall, seqs.last()) {
             // Profiles are beside the plan's actions.
             (None, Some(seq)) if (*seq as usize) < self.estimates.len() => {
                 format!("{}/{} {arms} {action}", seq + 1, self.estimates.len())
             }
             _ => format!("{arms} {action}"),
         };
-        self.draw("");
+        self.draw_title(title, false);
     }
 
-    fn action_progress(&mut self, doing: &str, elapsed_s: f64, rate: Option<(f64, &str)>) {
-        let rate = rate.map(|(rate, unit)| format!(" {rate:.0} {unit}/s")).unwrap_or_default();
-        self.draw(&format!("{doing} {elapsed_s:.0} s{rate}"));
+    fn action_progress(&mut self, what: &str, elapsed_s: f64, rate: Option<(f64, &str)>) {
+        let elapsed = Duration::try_from_secs_f64(elapsed_s).unwrap_or_default();
+        let since = Instant::now().checked_sub(elapsed).unwrap_or_else(Instant::now);
+        self.draw(|doing| {
+            if doing.is_past {
+                doing.title.clear();
+            }
+            (doing.what, doing.since) = (what.to_owned(), since);
+            doing.rate = rate.map(|(rate, unit)| format!(", {rate:.0} {unit}/s")).unwrap_or_default();
+        });
     }
 
     fn action_finished(&mut self, seq: u32, arm: &str, action: &str, result: &str) {
@@ -182,16 +266,18 @@ impl RunProgress for Progress {
         self.done.insert(seq);
         let (arm_width, name_width) = (self.arm_width, self.name_width);
         self.line(&format!("{arm:arm_width$}  {action:name_width$}  {result}"));
-        self.draw("");
+        self.draw_title(format!("after {arm} {action}"), true);
     }
 
     fn stage(&mut self, text: &str) {
         self.line(text);
+        self.draw_title(clipped(text, STAGE_MAX), true);
     }
 
     fn overall(&mut self, share: f64, seconds_left: Option<f64>) {
-        self.overall = Some((Overall { share, seconds_left }, Instant::now()));
-        self.draw("");
+        let left = seconds_left.and_then(|left| Duration::try_from_secs_f64(left).ok());
+        self.overall = Some((share, left.and_then(|left| Instant::now().checked_add(left))));
+        self.draw(|_| {});
     }
 
     /// The share and the stages say as much.
@@ -202,24 +288,69 @@ impl RunProgress for Progress {
     }
 }
 
-/// A spinner with this text; without a terminal, a line with it and a hidden spinner.
-pub fn spinner(what: &str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        out::message(what);
-        return ProgressBar::hidden();
+/// A spinner, until it is dropped.
+pub struct Spinner {
+    bar: ProgressBar,
+    /// Without a terminal: what is written now and then, once it is known better than at the start.
+    text: Arc<Mutex<Option<String>>>,
+    heartbeat: Option<Heartbeat>,
+}
+
+impl Spinner {
+    /// A spinner with this text; without a terminal, a line with it, and more if it takes long.
+    pub fn start(what: &str) -> Self {
+        if !std::io::stderr().is_terminal() {
+            out::message(what);
+        }
+        Self::quiet(what)
     }
-    let spinner = ProgressBar::new_spinner();
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    spinner.set_message(what.to_owned());
-    spinner
+
+    /// The same, without the line at the start.
+    fn quiet(what: &str) -> Self {
+        let text = Arc::<Mutex<Option<String>>>::default();
+        if !std::io::stderr().is_terminal() {
+            let bar = ProgressBar::hidden();
+            let (shown, known, what, since) =
+                (bar.clone(), Arc::clone(&text), what.to_owned(), Instant::now());
+            let heartbeat = Heartbeat::start(move || {
+                let known = known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                show(&shown, &known.unwrap_or_else(|| format!("{what}, {} s", since.elapsed().as_secs())));
+            });
+            return Self { bar, text, heartbeat: Some(heartbeat) };
+        }
+        let bar = ProgressBar::new_spinner();
+        bar.enable_steady_tick(Duration::from_millis(100));
+        bar.set_message(what.to_owned());
+        Self { bar, text, heartbeat: None }
+    }
+
+    pub fn is_hidden(&self) -> bool {
+        self.bar.is_hidden()
+    }
+
+    pub fn set_message(&self, text: String) {
+        self.bar.set_message(text.clone());
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.heartbeat.take();
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Shows a spinner while something is done that seldom takes long.
+pub fn with_quiet_spinner<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let _spinner = Spinner::quiet(what);
+    work()
 }
 
 /// Shows a spinner while `work` is done.
 pub fn with_spinner<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let spinner = spinner(what);
-    let done = work();
-    spinner.finish_and_clear();
-    done
+    let _spinner = Spinner::start(what);
+    work()
 }
 
 #[cfg(test)]
@@ -227,14 +358,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_estimate_counts_down_until_it_is_over() {
-        let told = Overall { share: 0.4, seconds_left: Some(60.0) };
-        assert_eq!((told.left_after(30.0), told.left_after(61.0)), (Some(30.0), None));
-    }
-
-    #[test]
-    fn an_action_that_takes_longer_than_estimated_leaves_no_time_that_stands_still() {
-        assert_eq!(left_text(120.0, (5.0, 20.0)), "  2 min left");
-        assert_eq!(left_text(100.0, (21.0, 20.0)), "");
+    fn time_goes_on_without_reports_and_an_end_is_not_said_for_longer_than_it_is_known() {
+        let (now, ago) = (Instant::now(), Instant::now() - Duration::from_secs(40));
+        let after = |seconds| now + Duration::from_secs(seconds);
+        let mut doing = Doing {
+            title: "new load".to_owned(),
+            is_past: false,
+            what: "starting".to_owned(),
+            since: ago,
+            rate: String::new(),
+            ends: Some((after(600), after(300))),
+        };
+        assert_eq!(doing.text(), "new load  starting, 40 s  10 min left");
+        doing.ends = Some((after(600), now));
+        assert_eq!(doing.text(), "new load  starting, 40 s", "the action takes longer than estimated");
+        doing.ends = Some((now, now));
+        doing.what.clear();
+        assert_eq!(doing.text(), "new load  +40 s");
     }
 }

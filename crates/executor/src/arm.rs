@@ -72,8 +72,9 @@ impl ActiveArm {
         index: usize,
         name: &str,
         (system, spec): (&'static dyn System, &ServerSpec),
-        control: &RunControl<'_>,
+        control: &mut RunControl<'_>,
     ) -> Result<Self> {
+        control.doing(&format!("starting {}", spec.build.label()));
         let instance = system.open(spec, control.stop).map_err(not_started(name, &spec.data_dir))?;
         Ok(Self::with_instance(index, name, (system, spec), instance, control))
     }

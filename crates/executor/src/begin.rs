@@ -13,6 +13,7 @@ use crate::setup::Setup;
 use crate::system::Reservation;
 use rqps_builds::{Build, Dirs, Watch};
 use rqps_model::BuildSource;
+use rqps_plan::estimate::duration_text;
 use rqps_plan::{Arm, Plan, ProfileAfter, Protocol};
 use rqps_probe::profile::Perf;
 use rqps_servers::HostLimits;
@@ -158,11 +159,15 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
     if isolated && (more.is_some() || run.status.status == Status::Complete) {
         // Known before anything is loaded.
         inputs::check(&run.folder)?;
-        let left = isolated::nothing_left(&inputs::plan_of(kit, &run.folder)?, &run)?;
-        match left {
-            Some(why) => return Err(Error::NothingLeft { path: path.to_owned(), why }),
-            None if more.is_none() => return Err(Error::Ended(path.to_owned())),
-            None => {}
+        let plan = inputs::plan_of(kit, &run.folder)?;
+        if let Some(why) = isolated::nothing_left(&plan, &run)? {
+            return Err(Error::NothingLeft { path: path.to_owned(), why });
+        }
+        let Some(more) = more else { return Err(Error::Ended(path.to_owned())) };
+        let has_data = Place::of(dirs, &run.folder).path().is_some();
+        if let Some(why) = isolated::too_short(&plan, &run, more, has_data)? {
+            let given = duration_text(more.as_secs_f64());
+            return Err(Error::TooShort { path: path.to_owned(), given, why });
         }
     }
     let mut execution = reopened(kit, &run, writer, (dirs, other_host), watch)?;

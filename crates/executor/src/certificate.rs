@@ -14,7 +14,8 @@ impl Execution {
         if !self.plan().certificate || (moment == Moment::Before && self.writer().has_certificate(moment)?) {
             return Ok(());
         }
-        progress.stage("measuring the host for some seconds (`certificate = false` in a plan leaves it out)");
+        progress
+            .stage("measuring the host for a few seconds (`certificate = false` in a plan turns that off)");
         let figures = match self.measure_host() {
             Ok(figures) => figures,
             Err(error) => {

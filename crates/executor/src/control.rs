@@ -48,6 +48,11 @@ impl RunControl<'_> {
         if self.stopped() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
+    /// Says what the current action is doing from now on.
+    pub(crate) fn doing(&mut self, what: &str) {
+        self.progress.action_progress(what, 0.0, None);
+    }
+
     /// Makes this arm's instance the last of the running ones.
     pub(crate) fn set_current(&self, arm: &ActiveArm) {
         let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);

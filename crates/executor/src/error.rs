@@ -153,6 +153,14 @@ pub enum Error {
         /// `1 verdict inconclusive; blocks_max = 3 is reached`, with what to do.
         why: String,
     },
+    /// The time given to a run of blocks is too short to measure one.
+    #[error("{path} would measure nothing in {given}: {why}")]
+    TooShort {
+        path: PathBuf,
+        given: String,
+        /// What it needs, with the command.
+        why: String,
+    },
     /// A requested test or arm is not in the run.
     #[error("the run has no {what} \"{name}\"; it has {known}")]
     NotInRun {
@@ -288,6 +296,7 @@ impl Error {
             | Self::Ended(_)
             | Self::NoMore(_)
             | Self::NothingLeft { .. }
+            | Self::TooShort { .. }
             | Self::NotInRun { .. }
             | Self::NotProfiled
             | Self::NoProgram { .. }

@@ -34,18 +34,16 @@ impl fmt::Display for Without {
             self.options.keys().partition(|option| is_of_a_plugin(option));
         let [plugins, options] = [of_plugins, others]
             .map(|all| all.iter().map(|option| format!("`{option}`")).collect::<Vec<_>>().join(", "));
-        let needs = "a plugin that is not loaded or not there";
+        let needs = "a plugin that is missing or not loaded";
         match (options.is_empty(), plugins.is_empty()) {
             (true, _) => write!(
                 f,
-                "{build} knows {plugins} of config {config} only with {needs}, or not at all, and runs without"
+                "{build} knows {plugins} of config {config} only with {needs}, if at all: left out"
             )?,
-            (false, true) => {
-                write!(f, "{build} does not know {options} of config {config} and runs without")?
-            }
+            (false, true) => write!(f, "{build} does not know {options} of config {config}: left out")?,
             (false, false) => write!(
                 f,
-                "{build} does not know {options} of config {config}, nor, without {needs}, {plugins}, and runs without"
+                "{build} does not know {options} of config {config}, nor, without {needs}, {plugins}: left out"
             )?,
         }
         let mut questions =

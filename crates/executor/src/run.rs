@@ -513,7 +513,7 @@ impl Execution {
     }
 
     /// Starts a server on the data directory that an earlier process left.
-    fn start_again(&mut self, index: usize, control: &RunControl<'_>) -> Result<ActiveArm> {
+    fn start_again(&mut self, index: usize, control: &mut RunControl<'_>) -> Result<ActiveArm> {
         let name = &self.setup.plan.arms[index].name;
         let spec = self.spec(index);
         if !spec.data_dir.exists() {

@@ -12,7 +12,6 @@ use rqps_servers::ServerSpec;
 use rqps_store::RunWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Name of the data directory and of the log folder. No arm's name begins with an underscore.
 const TRIAL: &str = "_trial";
@@ -37,19 +36,14 @@ impl<'a> Trial<'a> {
         if self.setup.plan.protocol == Protocol::Sequence || is_alone {
             tried.insert(self.kind(0));
         }
-        let kinds = all.len() - tried.len();
-        if kinds > 0 {
-            control.progress.stage("starting each kind of arm once, before anything is measured");
+        if all.len() > tried.len() {
+            control.progress.stage("test start of each build with its config, before anything is measured");
         }
-        let (begun, first) = (Instant::now(), tried.len());
         let mut failures = BTreeMap::new();
         for arm in arms {
             if !tried.insert(self.kind(arm)) {
                 continue;
             }
-            let doing =
-                format!("starting {}, {} of {kinds}", self.setup.plan.arms[arm].name, tried.len() - first);
-            control.progress.action_progress(&doing, begun.elapsed().as_secs_f64(), None);
             let outcome = self.start(arm, control);
             self.setup.place.remove_arm(TRIAL)?;
             match outcome {
@@ -72,11 +66,12 @@ impl<'a> Trial<'a> {
     }
 
     /// Keeps what the server says about itself, so that a run which ends soon tells it.
-    fn start(&mut self, arm: usize, control: &RunControl<'_>) -> Result<()> {
+    fn start(&mut self, arm: usize, control: &mut RunControl<'_>) -> Result<()> {
         let name = &self.setup.plan.arms[arm].name;
         let spec = self.spec(arm);
         let failed = || not_started(name, &spec.data_dir);
         let system = self.setup.ingredients[arm].system;
+        control.doing(&format!("creating a data directory for {}", spec.build.label()));
         system.create(&spec, control.stop).map_err(failed())?;
         self.setup.place.write_owner()?;
         let active = ActiveArm::start(arm, name, (system, &spec), control)?;

@@ -54,6 +54,11 @@ fn rule_of(setting: &str) -> Option<&'static Rule> {
     rule::rule_of(mysql::SETTINGS.iter().chain(&postgres::SETTINGS).chain(&rocksdb::SETTINGS), setting)
 }
 
+/// Whether a setting can make a difference to tests.
+pub fn can_act(setting: &str) -> bool {
+    rule_of(setting).is_some_and(|(_, causes, ..)| !causes.is_empty())
+}
+
 /// A cause that a suspect can affect, and whether the arm has more of it; `None` if either is possible.
 type Effect = (Cause, Option<bool>);
 

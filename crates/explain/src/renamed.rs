@@ -58,8 +58,8 @@ const REMOVED: [(&str, &str); 1] = [(REMOVED_PLUGIN, "MySQL 9.0")];
 
 /// Values that a later version has under other names, and what to know besides.
 const RENAMED_VALUES: [(&str, &str, &str, &str); 2] = [
-    ("character_set_server", "utf8", "utf8mb3", "which utf8 meant; or utf8mb4"),
-    ("password_encryption", "on", "md5", "which on meant; or scram-sha-256"),
+    ("character_set_server", "utf8", "utf8mb3", "what utf8 meant; or utf8mb4"),
+    ("password_encryption", "on", "md5", "what on meant; or scram-sha-256"),
 ];
 
 /// Elements of lists that later versions refuse: MySQL 8.0.28 removed old versions of TLS, MySQL 8.0 modes.
@@ -142,10 +142,10 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// As in a config, `wal_keep_size = 512MB`, with advice if there is any.
+    /// As in a config, `wal_keep_size = 512MB`, with advice in parentheses if there is any.
     pub fn text(&self) -> String {
         let line = self.value.as_ref().map_or_else(|| self.name.clone(), |value| self.line_with(value));
-        if self.advice.is_empty() { line } else { format!("{line}: {}", self.advice) }
+        if self.advice.is_empty() { line } else { format!("{line} ({})", self.advice) }
     }
 
     /// As in a config; `None` without a value.
@@ -291,7 +291,7 @@ mod tests {
                 "character_set_server",
                 "UTF8",
                 "",
-                "character_set_server = utf8mb3: which utf8 meant; or utf8mb4",
+                "character_set_server = utf8mb3 (what utf8 meant; or utf8mb4)",
             ),
             ("collation_server", "utf8_general_ci", "", "collation_server = utf8mb3_general_ci"),
             ("tls_version", "TLSv1,TLSv1.1,TLSv1.2", "", "tls_version = TLSv1.2"),

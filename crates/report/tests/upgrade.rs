@@ -28,17 +28,17 @@ fn an_upgrade_is_on_every_page_of_its_run() {
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         assert!(text.contains("No query plans were read."), "{text}");
     }
-    // Warnings of both versions are told, too, after the new ones; figures have intervals.
+    // Warnings of both versions are told, too, after the new ones.
     let mut run = RunFolder::open(&folder).unwrap();
     let warning = |text: &str| Setting { name: rqps_model::START_WARNING.to_owned(), value: text.to_owned() };
     run.arms[0].facts.push(warning("'symbolic-links' is deprecated"));
     run.arms[2]
         .facts
         .extend(["'symbolic-links' is deprecated", "'binlog_format' is deprecated"].map(warning));
-    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    let whole = |run: &Run| rqps_report::upgrade(run, Format::Markdown, Screen::default()).unwrap();
+    let text = whole(&run);
     let [new, known] = ["'binlog_format'", "'symbolic-links'"].map(|name| text.find(name).unwrap());
     assert!(new < known && text.contains("as PostgreSQL 17.7 does:"), "{text}");
-    assert!(text.contains("rQPS   from     to"), "{text}");
     // An option without effect is neither unknown nor refused, and told also if both versions have it so.
     let reason = "'innodb-page-cleaners' was removed".to_owned();
     let removed = rqps_model::LeftOut {
@@ -51,7 +51,7 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     for arm in [0, 2] {
         run.arms[arm].left_out.push(removed.clone());
     }
-    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    let text = whole(&run);
     assert!(text.contains(&reason) && text.contains("nothing; remove it"), "{text}");
     assert!(!text.contains("does not start"), "{text}");
     // An option that the new version has under another name and still takes, and a switch that only it has.
@@ -68,7 +68,7 @@ fn an_upgrade_is_on_every_page_of_its_run() {
         .settings
         .extend([setting("ssl_groups", "X25519", false), setting("some", "a=on,b=on,c=on", true)]);
     run.arms[0].config_text.push_str("\nssl_ecdh_curve = X25519\n");
-    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    let text = whole(&run);
     assert!(text.contains("ssl_groups = X25519") && text.contains("some c=on"), "{text}");
     // What follows from an option whose value is refused is no changed default.
     for (arm, value) in [(0, "utf8mb3"), (2, "utf8mb4")] {
@@ -84,9 +84,9 @@ fn an_upgrade_is_on_every_page_of_its_run() {
         refused: true,
         ..rqps_model::LeftOut::default()
     });
-    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    let text = whole(&run);
     assert!(text.contains("refused: unknown character set; utf8mb4 is in effect"), "{text}");
-    assert!(text.contains("character_set_server = utf8mb3: which utf8 meant; or utf8mb4"), "{text}");
+    assert!(text.contains("character_set_server = utf8mb3 (what utf8 meant; or utf8mb4)"), "{text}");
     assert!(!text.contains("character_set_client") && !text.contains("ssl_ca"), "{text}");
     assert!(text.contains("was measured without character_set_server of the config"), "{text}");
     run.arms[2].left_out.pop();
@@ -97,7 +97,7 @@ fn an_upgrade_is_on_every_page_of_its_run() {
         unknown: true,
         ..removed
     });
-    let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    let text = whole(&run);
     assert!(text.contains("it does not know 1 of its options"), "{text}");
     // Options need no block.
     let results = tempfile::tempdir().unwrap();
@@ -127,8 +127,55 @@ fn an_upgrade_tells_an_option_that_only_plugins_know() {
         left("written_loosely", false, None),
     ]);
     let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
-    assert!(text.contains("it does not know 1 of its options"), "{text}");
-    let row = text.lines().find(|line| line.starts_with("of_plugin")).unwrap();
-    assert!(row.trim_end().ends_with("of_other = 1"), "{row}");
+    assert!(
+        text.contains("it does not know 1 of its options. Before the upgrade, change of_plugin."),
+        "{text}"
+    );
+    assert!(text.contains("- of_plugin = 1: use of_other = 1"), "{text}");
     assert!(text.contains("not checked: of_both (unknown)"), "{text}");
+}
+
+/// The answer and the tests come first; long lists are cut and say where they are whole.
+#[test]
+fn a_terminal_has_an_upgrade_in_short() {
+    let results = tempfile::tempdir().unwrap();
+    let folder = write_run(results.path(), &Spec::mixed()).unwrap();
+    let mut run = RunFolder::open(&folder).unwrap();
+    let setting = |name: String, value: &str| rqps_model::ServerSetting {
+        name,
+        value: value.to_owned(),
+        source: "default".to_owned(),
+        default: true,
+    };
+    for (arm, value) in [(0, "1"), (2, "2")] {
+        let many = (0..40).map(|number| setting(format!("some_{number}"), value));
+        run.arms[arm].settings.extend(many.chain([setting("work_mem".to_owned(), value)]));
+    }
+    for number in 0..15 {
+        run.arms[2].left_out.push(rqps_model::LeftOut {
+            option: format!("removed_in_the_new_version_{number}"),
+            value: "1".to_owned(),
+            reason: "unknown to PostgreSQL 17.7".to_owned(),
+            unknown: true,
+            ..rqps_model::LeftOut::default()
+        });
+    }
+    let screen = Screen { width: Some(80), ..Screen::default() };
+    let text = rqps_report::upgrade(&run, Format::Text, screen).unwrap();
+    let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = unwrapped(&text);
+    let at = |part: &str| words.find(part).unwrap_or_else(|| panic!("no {part}: {text}"));
+    let parts = ["does not know 15 of its options", "p99 us", "Your config", "work_mem 1 → 2", "A/A check"];
+    assert!(parts.map(at).is_sorted(), "{text}");
+    assert!(
+        words.contains("; 31 more. Options that only PostgreSQL 18.1 has: 0 (see `--format markdown`)."),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.lines().count() < 80, "{text}");
+    std::fs::write(folder.join(rqps_store::UPGRADE_FILE), "").unwrap();
+    let text = rqps_report::upgrade(&run, Format::Text, screen).unwrap();
+    assert!(unwrapped(&text).contains("(see upgrade.md)."), "{text}");
+    let whole = rqps_report::upgrade(&run, Format::Markdown, Screen::default()).unwrap();
+    assert!((0..40).all(|number| whole.contains(&format!("some_{number} "))), "{whole}");
 }

@@ -3,9 +3,9 @@
 
 use rqps_model::LeftOut;
 
-/// Options of Postgres that run programs, wait for other servers, or keep files elsewhere. Of archiving also the
-/// switch: without a program, log files would be kept for it.
-pub(crate) const OF_POSTGRES: [&str; 11] = [
+/// Options of Postgres that run programs, wait for other servers, keep files elsewhere, or name a group of users of
+/// another machine. Of archiving also the switch: without a program, log files would be kept for it.
+pub(crate) const OF_POSTGRES: [&str; 12] = [
     "archive_cleanup_command",
     "archive_command",
     "archive_library",
@@ -17,6 +17,7 @@ pub(crate) const OF_POSTGRES: [&str; 11] = [
     "ssl_passphrase_command",
     "stats_temp_directory",
     "synchronous_standby_names",
+    "unix_socket_group",
 ];
 
 /// Options of MySQL and MariaDB whose name of files stays without its directory: without a value, they switch a log on.
@@ -31,7 +32,7 @@ const JOINS: &str = "group_replication_";
 /// In names of options whose files are only read, and that make a difference: certificates and keys.
 const ONLY_READ: [&str; 2] = ["ssl_", "_key_path"];
 
-const REASON: &str = "it reaches beyond the run";
+const REASON: &str = "it points outside the test server";
 
 /// Why such an option is left out.
 pub(crate) fn left_out() -> LeftOut {
@@ -46,7 +47,7 @@ pub(crate) fn of_mysql(option: &str, value: &str) -> Option<(LeftOut, String)> {
         return Some((left, String::new()));
     }
     if WAITS_FOR_REPLICAS.contains(&option) && value != "0" {
-        let reason = "0 is used: no replica connects that commits could wait for".to_owned();
+        let reason = "0 is used: no replica connects, and commits would wait for one".to_owned();
         let taken = Some("0".to_owned());
         return Some((LeftOut { reason, taken, ..left }, "0".to_owned()));
     }

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::database::take_dump;
 use crate::human;
 use crate::kit::KIT;
-use crate::progress::Progress;
+use crate::progress::{Progress, with_quiet_spinner};
 use crate::search::{first_verdicts_seconds, verdict_blocks};
 use crate::{EXIT_FAILED, Usage, out};
 use anyhow::Context as _;
@@ -59,8 +59,8 @@ pub fn count_only_what_fits(plan: &mut Plan) {
     if let Some(seconds) = seconds_with_counting(plan).filter(|seconds| *seconds > budget_s) {
         plan.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
         out::message(&format!(
-            "costs are CPU time: counting instructions as well would take about {} until the first verdicts, more than \
-             the budget of {}; --budget {:.0}m allows for it",
+            "costs are CPU time: with instructions counted as well, the first verdicts would take about {}, longer than the \
+             budget of {}; --budget {:.0}m leaves time for both",
             duration_text(seconds),
             duration_text(budget_s),
             (seconds / 60.0).ceil()
@@ -150,7 +150,7 @@ pub fn begin_told(
             out::message(&format!("  note: {note}"));
         }
     }
-    warn_of_own_configs(&plan, &ingredients, &context.dirs, told)?;
+    context.before_a_run(|| warn_of_own_configs(&plan, &ingredients, &context.dirs, told))?;
     // A dump may take hours: what can be refused before is.
     let taken = take_dump(context, &plan, &results.join(format!(".dump-{}.sql", std::process::id())))?;
     if let Some(taken) = &taken {
@@ -179,7 +179,10 @@ pub fn warn_of_own_configs(
     dirs: &Dirs,
     told: &[String],
 ) -> anyhow::Result<()> {
-    for mut without in rqps_executor::check_own_configs(plan, ingredients, dirs)? {
+    let checked = with_quiet_spinner("checking the options of the configs", || {
+        rqps_executor::check_own_configs(plan, ingredients, dirs)
+    });
+    for mut without in checked? {
         without.options.retain(|option, _| !told.contains(option));
         if !without.options.is_empty() {
             out::message(&format!("warning: {without}"));
@@ -402,8 +405,11 @@ pub fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
 pub fn write_report(folder: &Path) -> anyhow::Result<PathBuf> {
     let run = RunFolder::open(folder)?;
     let page = folder.join(PAGE_FILE);
-    let written = out::write_file(&folder.join(REPORT_FILE), rqps_report::markdown_report(&run)?)
-        .and_then(|()| out::write_file(&page, rqps_report::html_report(&run)?));
+    let write = || {
+        out::write_file(&folder.join(REPORT_FILE), rqps_report::markdown_report(&run)?)?;
+        out::write_file(&page, rqps_report::html_report(&run)?)
+    };
+    let written = with_quiet_spinner("writing the report", write);
     written.with_context(|| {
         let place = folder.display();
         format!("the measurements are kept; `rqps report {place} --html` writes the page again")

@@ -4,6 +4,7 @@ mod adapted;
 
 use crate::args::UpgradeArgs;
 use crate::context::Context;
+use crate::progress::with_quiet_spinner;
 use crate::search::first_verdicts_seconds;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{Usage, out};
@@ -89,11 +90,11 @@ fn cause<T>(result: &anyhow::Result<T>) -> Option<&rqps_executor::Error> {
 fn not_started(why: &str, config: Option<&str>, options: &[String]) -> String {
     let config = config.map_or_else(|| "the config".to_owned(), |config| format!("`{config}`"));
     let mut text = format!(
-        "Nothing was measured: {why}\n\nCorrect {config} and start a new upgrade: this run keeps a copy of it and \
-         cannot go on.\n"
+        "Nothing was measured: {why}\n\nCorrect {config} and start a new upgrade: this run has its own copy of it and \
+         cannot be resumed.\n"
     );
     if !options.is_empty() {
-        text.push_str("\nOptions that the new version does not take as written, besides:\n\n");
+        text.push_str("\nOther options that the new version does not accept as written:\n\n");
         options.iter().for_each(|option| text.push_str(&format!("- {option}\n")));
     }
     text
@@ -125,7 +126,7 @@ pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCo
 }
 
 fn goes_on(folder: &RunFolder) -> String {
-    format!("Not measured to the end: `rqps resume {}` goes on.", folder.name())
+    format!("Not finished: `rqps resume {}` continues the measurement.", folder.name())
 }
 
 fn write_unfinished(folder: &Path) -> anyhow::Result<()> {
@@ -143,10 +144,11 @@ pub fn is_upgrade(folder: &Path) -> bool {
 fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
     let page = super::run::write_report(folder)?;
     let report = folder.join(UPGRADE_FILE);
-    out::write_file(
-        &report,
-        rqps_report::upgrade(&RunFolder::open(folder)?, Format::Markdown, Screen::default())?,
-    )?;
+    let run = RunFolder::open(folder)?;
+    let text = with_quiet_spinner("writing the report of the upgrade", || {
+        rqps_report::upgrade(&run, Format::Markdown, Screen::default())
+    })?;
+    out::write_file(&report, text)?;
     print(context, folder)?;
     out::message(&format!("\nreport      {}", report.display()));
     out::message(&format!("page        {}", page.display()));
@@ -160,8 +162,8 @@ fn tell_counting(plan: &Plan) {
     let mut without = plan.clone();
     without.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
     out::message(&format!(
-        "counting instructions takes about {} of the {} until the first verdicts; `count_instructions = false` in [isolated] \
-         of a plan leaves it out",
+        "about {} of the {} until the first verdicts are spent counting instructions; `count_instructions = false` in \
+         [isolated] of a plan turns that off",
         duration_text(all - first_verdicts_seconds(&without)),
         duration_text(all)
     ));

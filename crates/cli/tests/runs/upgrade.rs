@@ -1,6 +1,7 @@
 //! `rqps upgrade`: from two versions and a config to what changes.
 
 use crate::bench::{Bench, exact_version};
+use rustix::process::Signal;
 use std::fs;
 
 #[test]
@@ -16,7 +17,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     fs::write(
         &config,
         "shared_buffers = 16MB\nautovacuum = on\nwal_keep_segments = 4\noperator_precedence_warning = on\n\
-         password_encryption = on\n",
+         password_encryption = on\nlc_messages = xx_XX\nshared_preload_libraries = no_such_library\n",
     )
     .unwrap();
     let (old_build, new_build) = (format!("postgres-{old}"), format!("postgres-{new}"));
@@ -37,6 +38,11 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
 
     // A resume ends with the report of the upgrade, too.
     let ended = bench.call(&[&upgrade[..], &["--budget", "1s"]].concat()).expect(0);
+    let too_short = bench.call(&["resume", "last", "--more", "1s"]).expect(2).stderr;
+    assert!(
+        too_short.contains("would measure nothing in 1 s: ") && too_short.contains(" --more "),
+        "{too_short}"
+    );
     fs::write(bench.folder().join("upgrade.md"), "").unwrap();
     let resumed = bench.call(&["resume", "last", "--more", "10m"]).expect(0);
     let warned = format!("warning: postgres-{new} does not know `operator_precedence_warning` of");
@@ -46,40 +52,15 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
         output.contains(&format!("Upgrade from PostgreSQL {old} to PostgreSQL {new} with config mine")),
         "{output}"
     );
-    let line =
-        |name: &str| output.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{output}"));
-    assert!(line("wal_keep_segments").contains("wal_keep_size = 64MB"), "{output}");
-    let is_listed = output.lines().any(|line| line.starts_with("wal_keep_size"));
-    assert!(!is_listed, "it is no changed default: {output}");
-    assert!(
-        output.contains(
-            "with config mine as it is written: it does not know 2 of its options and refuses the value of one option"
-        )
-    );
-    for (option, words) in [
-        ("password_encryption", "refused: invalid value"),
-        ("password_encryption", "md5, scram-sha-256; md5 is in effect"),
-        ("password_encryption", "password_encryption = md5: which on meant"),
-        ("operator_precedence_warning", "unknown to"),
-        ("operator_precedence_warning", "nothing; remove it"),
-    ] {
-        assert!(line(option).contains(words), "{output}");
-    }
-    assert!(output.contains("on both versions: autovacuum = off (on in the config)"), "{output}");
+    expect_options(&output, &fs::read_to_string(bench.folder().join("upgrade.md")).unwrap());
     let told = format!("postgres-{new} does not know wal_keep_segments: measured with wal_keep_size = 64MB");
     assert!(ended.stderr.contains(&told), "{}", ended.stderr);
     let run = bench.run();
     let new = run.arms.iter().find(|arm| arm.name == "new").unwrap();
     let measured = new.settings.iter().find(|one| one.name == "wal_keep_size");
     assert_eq!(measured.map(|one| one.value.as_str()), Some("64MB"));
-    assert!(line("checkpoint_completion_target").contains("0.9"), "{output}");
-    assert!(output.contains("No statement has another plan"), "{output}");
-
-    assert!(line("p99 us").contains("rQPS  from"), "one table: {output}");
-    let row = output.lines().find(|line| line.starts_with("point-query") && line.contains(" → "));
+    let row = output.lines().find(|line| line.starts_with("point-query") && line.contains('→'));
     assert!(row.is_some(), "latencies of the test: {output}");
-    let written = fs::read_to_string(bench.folder().join("upgrade.md")).unwrap();
-    assert!(written.contains("wal_keep_size"), "{written}");
     for file in ["report.md", "report.html"] {
         let other = fs::read_to_string(bench.folder().join(file)).unwrap();
         for part in ["wal_keep_size = 64MB", "as it is written: it does not know 2", "p99 old"] {
@@ -97,6 +78,40 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     let tests = tables.iter().find(|table| table["id"] == "upgrade").unwrap();
     assert!(tests["rows"][0]["p50_us"].as_f64().is_some_and(|us| us > 1.0), "{tests:#}");
     assert!(bench.call(&["upgrade", "postgres-12"]).expect(2).stderr.contains("rqps upgrade OLD NEW"));
+}
+
+/// What becomes of the options, in short on the terminal and whole in the file.
+fn expect_options(output: &str, written: &str) {
+    for item in [
+        "with config mine as it is written: it does not know 2 of its options and rejects the value of one option",
+        ". Before the upgrade, change password_encryption, wal_keep_segments; remove operator_precedence_warning.",
+        "- wal_keep_segments = 4: use wal_keep_size = 64MB",
+        "- password_encryption = on: rejected; use password_encryption = md5 (what on meant; or scram-sha-256)",
+        "- not known any more; remove operator_precedence_warning = on",
+        "not checked: lc_messages (not available on this machine), shared_preload_libraries (not available in this build: no_such_library)",
+        "on both versions: autovacuum = off (on in the config)",
+        "No query plan changed.",
+    ] {
+        assert!(output.contains(item), "{item}: {output}");
+    }
+    let line = |name: &str| {
+        written
+            .lines()
+            .find(|line| line.starts_with(&format!("| {name} ")))
+            .unwrap_or_else(|| panic!("{written}"))
+    };
+    let is_listed = written.lines().any(|line| line.starts_with("| wal_keep_size "));
+    assert!(!is_listed, "it is no changed default: {written}");
+    for (option, words) in [
+        ("wal_keep_segments", "wal_keep_size = 64MB"),
+        ("password_encryption", "refused: invalid value"),
+        ("password_encryption", "md5, scram-sha-256; md5 is in effect"),
+        ("operator_precedence_warning", "unknown to"),
+        ("operator_precedence_warning", "nothing; remove it"),
+        ("checkpoint_completion_target", "0.9"),
+    ] {
+        assert!(line(option).contains(words), "{written}");
+    }
 }
 
 /// A statement that the new version does not take ends the load.
@@ -120,7 +135,7 @@ fn an_upgrade_that_fails_midway_ends_in_a_report() {
     for text in [&ended.stdout, &written] {
         assert!(text.contains("Upgrade from ") && text.contains("Nothing is judged: "), "{text}");
     }
-    assert!(written.starts_with("Not measured to the end: `rqps resume "), "{written}");
+    assert!(written.starts_with("Not finished: `rqps resume "), "{written}");
 }
 
 /// Arguments of which nothing is measured.
@@ -148,4 +163,19 @@ fn a_misspelled_option_of_one_series_is_refused() {
     let told = "my.cnf:4: no version in this plan knows `innodb_bufer_pool_instances`. Did you mean \
                 `innodb_buffer_pool_instances`?";
     assert!(stderr.contains(told), "{stderr}");
+}
+
+/// Builds that are asked for their options make no run that could be resumed.
+#[test]
+fn an_upgrade_that_is_interrupted_before_its_run_says_so() {
+    let bench = Bench::new();
+    let config = bench.path().join("my.cnf");
+    fs::write(&config, "[mysqld]\ninnodb_log_file_size = 64M\n").unwrap();
+    let config = config.display().to_string();
+    let mut upgrade = bench.start(&["upgrade", "mysql-5.7.22", "mysql-8.0.31", "--config", &config]);
+    upgrade.expect_line(&["asking mysql-5.7.22 and mysql-8.0.31"]);
+    upgrade.signal(Signal::INT);
+    let stderr = upgrade.end().expect(130).stderr;
+    assert!(stderr.contains("interrupted before the run began: run the same command again"), "{stderr}");
+    assert!(bench.folders().is_empty());
 }

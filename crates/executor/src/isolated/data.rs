@@ -130,6 +130,7 @@ impl Data {
     ) -> Result<Vec<ActiveArm>> {
         for (arm, options) in arms.iter().filter(|(_, options)| !options.reuses_data) {
             control.check()?;
+            control.doing(&format!("restoring the data of {}", blocks.setup.plan.arms[*arm].name));
             self.restore(blocks, *arm, options, control)?;
         }
         let specs: Vec<(usize, ServerSpec)> =
@@ -139,8 +140,12 @@ impl Data {
             let system = blocks.setup.ingredients[*arm].system;
             move || system.open(spec, stop)
         });
+        let doing = match specs.as_slice() {
+            [(_, spec)] => format!("starting {}", spec.build.label()),
+            several => format!("starting {} servers", several.len()),
+        };
         let opened =
-            in_parallel(works, |elapsed_s| control.progress.action_progress("start", elapsed_s, None));
+            in_parallel(works, |elapsed_s| control.progress.action_progress(&doing, elapsed_s, None));
         let started: Result<Vec<ActiveArm>> = opened
             .into_iter()
             .zip(&specs)

@@ -291,6 +291,7 @@ impl Data {
             let from = blocks.setup.place.data_dir(&origin.loaded(snapshot.load).dir_name(plan));
             system.copy_data(&from, &data_dir, control.stop).map_err(not_started(&name, &data_dir))?;
         } else {
+            control.doing(&format!("creating a data directory for {}", spec.build.label()));
             system.create(&spec, control.stop).map_err(not_started(&name, &data_dir))?;
             blocks.setup.place.write_owner()?;
         }
@@ -305,6 +306,7 @@ impl Data {
         let filled = fill(&task, snapshot.changed, control);
         let Filled { observation, summary, unmet } =
             filled.map_err(|error| active.failed(&step, error, control))?;
+        control.doing("stopping the server and copying its data");
         active.instance.stop(control.stop).map_err(not_started(&name, &data_dir))?;
         let to = blocks.setup.place.data_dir(&snapshot.dir_name(plan));
         system.copy_data(&data_dir, &to, control.stop).map_err(not_started(&name, &to))?;

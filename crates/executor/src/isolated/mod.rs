@@ -68,6 +68,17 @@ pub(crate) fn nothing_left(plan: &Plan, run: &Run) -> Result<Option<String>> {
     }))
 }
 
+/// Why this much more time would measure nothing of a run, with the command that gives enough; `None` if it is enough.
+/// Without data directories loads are made again first.
+pub(crate) fn too_short(plan: &Plan, run: &Run, more: Duration, has_data: bool) -> Result<Option<String>> {
+    let made = if has_data { (1..=LOADS).collect() } else { BTreeSet::new() };
+    let budget = Budget { whole: more, left: more };
+    Ok(match next::next(plan, run, &made, Some(budget), &|_| false)?.what {
+        Next::Stop(Stop { why, command: Some(command), .. }) => Some(format!("{why}: {command}")),
+        _ => None,
+    })
+}
+
 enum Ended {
     Done,
     /// The block is void, for this reason.

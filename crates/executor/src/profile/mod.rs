@@ -249,6 +249,7 @@ impl Profiles<'_> {
         let spec = self.spec(index);
         self.remove_data()?;
         let system = self.setup.ingredients[index].system;
+        control.doing("creating a data directory");
         system.create(&spec, control.stop).map_err(not_started(name, &spec.data_dir))?;
         self.setup.place.write_owner()?;
         let mut active = ActiveArm::start(index, name, (system, &spec), control)?;
@@ -274,7 +275,7 @@ impl Profiles<'_> {
     }
 
     /// Starts an arm's server on a copy of the loaded data.
-    fn start(&self, index: usize, control: &RunControl<'_>) -> Result<ActiveArm> {
+    fn start(&self, index: usize, control: &mut RunControl<'_>) -> Result<ActiveArm> {
         let name = &self.setup.plan.arms[index].name;
         let mut spec = self.spec(index);
         let system = self.setup.ingredients[index].system;

@@ -2,36 +2,123 @@
 
 use rqps_explain::renamed::{self, Replacement};
 use rqps_explain::{Difference, DifferenceKind, is_in_config};
-use rqps_model::{LeftOut, SET_IN_BLOCKS, ServerSetting};
+use rqps_model::{LeftOut, SET_IN_BLOCKS, ServerSetting, clipped};
 use rqps_store::Arm;
 
 use super::{Upgrade, product};
 use crate::document::{Block, Cell, Column, Table};
+use crate::words;
 
 /// The longest value of a refused option that is told.
 const IN_EFFECT_MAX: usize = 60;
+/// Options that a sentence names.
+const NAMES_MAX: usize = 6;
+/// Options that a terminal lists, and their longest values.
+const SHORT_MAX: usize = 24;
+const SHORT_VALUE_MAX: usize = 40;
+
+/// What becomes of an option of the config.
+struct Fate {
+    option: String,
+    value: String,
+    /// On the new version.
+    reason: String,
+    /// What to write instead.
+    instead: Option<String>,
+    kind: Kind,
+    /// Whether the new version has no such option.
+    is_gone: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The new version does not start with it.
+    Unknown,
+    /// It does not start with the value.
+    Rejected,
+    Other,
+}
+
+impl Fate {
+    fn row(&self) -> Vec<Cell> {
+        let instead = match &self.instead {
+            Some(line) => Cell::words(&**line),
+            None if self.is_gone => Cell::words("nothing; remove it"),
+            None => Cell::missing(),
+        };
+        let words = [&self.option, &self.value, &self.reason].map(|text| Cell::words(&**text));
+        words.into_iter().chain([instead]).collect()
+    }
+
+    /// `expire_logs_days = 7`
+    fn line(&self) -> String {
+        match &*self.value {
+            "" => self.option.clone(),
+            value => format!("{} = {}", self.option, clipped(value, SHORT_VALUE_MAX)),
+        }
+    }
+
+    /// `expire_logs_days = 7: use binlog_expire_logs_seconds = 604800`
+    fn item(&self) -> String {
+        let line = self.line();
+        match (&self.instead, self.kind) {
+            (Some(instead), Kind::Unknown) => format!("{line}: use {instead}"),
+            (Some(instead), Kind::Rejected) => format!("{line}: rejected; use {instead}"),
+            (Some(instead), Kind::Other) => format!("{line}: {}; use {instead}", self.reason),
+            (None, _) if self.is_gone => format!("{line}: {}; remove it", self.reason),
+            (None, _) => format!("{line}: {}", self.reason),
+        }
+    }
+}
 
 impl Upgrade<'_, '_> {
-    /// Whether the new version starts with the config.
+    /// That the new version does not start with the config, and what must be changed.
     pub(super) fn start(&self) -> Option<String> {
         let new = self.new_arm();
         let is_new = |left: &&LeftOut| !left.option.starts_with('[') && self.is_new(left);
-        let left_out = || new.left_out.iter().filter(is_new);
-        let unknown = left_out().filter(|left| self.is_unknown(left)).count();
-        let refused = left_out().filter(|left| left.refused && !self.is_unknown(left)).count();
-        let mut reasons = Vec::new();
-        if unknown > 0 {
-            reasons.push(format!("does not know {unknown} of its options"));
+        let stops = new.left_out.iter().filter(is_new);
+        let stops: Vec<&LeftOut> = stops.filter(|left| left.refused || self.is_unknown(left)).collect();
+        if stops.is_empty() {
+            return None;
         }
-        if refused > 0 {
-            let values = if refused == 1 { "value of one option" } else { "values of several options" };
-            reasons.push(format!("refuses the {values}"));
-        }
-        (!reasons.is_empty()).then(|| {
-            let config = &new.config_name;
-            let reasons = reasons.join(" and ");
-            format!("{} does not start with config {config} as it is written: it {reasons}.", product(new))
-        })
+        let unknown = stops.iter().filter(|left| self.is_unknown(left)).count();
+        let rejected = stops.len() - unknown;
+        let values = match rejected {
+            1 => "the value of one option".to_owned(),
+            several => format!("the values of {several} options"),
+        };
+        let reasons = [
+            (unknown > 0).then(|| format!("does not know {unknown} of its options")),
+            (rejected > 0).then(|| format!("rejects {values}")),
+        ];
+        let reasons = reasons.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+        let is_replaced = |left: &&LeftOut| {
+            left.instead.is_some() || !self.is_unknown(left) || self.replacement(left).is_some()
+        };
+        let (replaced, removed): (Vec<&LeftOut>, Vec<&LeftOut>) = stops.into_iter().partition(is_replaced);
+        let to_do =
+            [("change", replaced), ("remove", removed)].into_iter().filter(|(_, all)| !all.is_empty());
+        let to_do = to_do.map(|(verb, all)| {
+            let names: Vec<&str> = all.iter().map(|left| left.option.as_str()).collect();
+            format!("{verb} {}", words::names(&names, NAMES_MAX))
+        });
+        Some(format!(
+            "{} does not start with config {} as it is written: it {reasons}. Before the upgrade, {}.",
+            product(new),
+            new.config_name,
+            to_do.collect::<Vec<_>>().join("; ")
+        ))
+    }
+
+    /// Whether the new version starts with the config; `None` if there is none, or it was not started.
+    pub(super) fn starts(&self) -> Option<String> {
+        let new = self.new_arm();
+        let is_known = !new.config_name.is_empty() && !new.settings.is_empty();
+        let is_whole = new.left_out.iter().all(|left| left.taken.is_some());
+        let but = if is_whole { "" } else { ", apart from options that were left out (see Your config)" };
+        let starts =
+            || format!("{} starts with config {} as it is written{but}.", product(new), new.config_name);
+        self.start().or_else(|| is_known.then(starts))
     }
 
     /// An option of one series alone may have been left out as if its value were refused.
@@ -66,37 +153,62 @@ impl Upgrade<'_, '_> {
     /// Options of the config that the new version leaves out or adjusts, unlike the old one, and those that the config
     /// gives to the old version only.
     pub(super) fn config(&self, differences: &[Difference]) -> Block {
-        let (old, new) = (self.old_arm(), self.new_arm());
         let columns = vec![
             Column::words("option"),
             Column::words("value"),
             Column::keyed_words("on the new version", "reason"),
             Column::keyed_words("use instead", "replacement"),
         ];
-        let mut table = Table::new("config", "Options that the two versions do not take alike", columns, 0);
+        let title = "Options that the two versions treat differently";
+        let mut table = Table::new("config", title, columns, 0);
         table.together = true;
-        // What both accept without effect belongs in neither version's config.
-        let is_told = |left: &&LeftOut| left.without_effect || self.is_new(left);
-        let left_out: Vec<&LeftOut> = new.left_out.iter().filter(is_told).collect();
-        let mut measured = Vec::new();
-        for left in &left_out {
-            let replacement = self.replacement(left);
-            let line = replacement.as_ref().and_then(Replacement::line);
-            let is_set = |one: &Replacement| is_in_config(&new.config_text, &one.name);
-            let is_used = left.taken.is_some() || !left.refused || self.is_unknown(left);
-            measured.extend(line.filter(|_| is_used && replacement.as_ref().is_some_and(is_set)));
-            let is_option = !left.option.starts_with('[');
-            table.row(vec![
-                Cell::words(&*left.option),
-                Cell::words(&*left.value),
-                Cell::words(self.reason(left, replacement.as_ref())),
-                match left.instead.clone().or(replacement.map(|one| one.text())) {
-                    Some(line) => Cell::words(line),
-                    None if is_option && !self.knows(&left.option) => Cell::words("nothing; remove it"),
-                    None => Cell::missing(),
-                },
-            ]);
+        self.fates(differences).iter().for_each(|fate| table.row(fate.row()));
+        table.footnotes.extend(self.measured_with());
+        let unchecked = self.unchecked();
+        table.footnotes.extend(unchecked.clone());
+        table.block().unwrap_or_else(|| {
+            Block::Text(std::iter::once(self.alike()).chain(unchecked).collect::<Vec<_>>().join(" "))
+        })
+    }
+
+    /// The same for a terminal, as a list.
+    pub(super) fn config_in_short(&self, differences: &[Difference]) -> Vec<Block> {
+        let fates = self.fates(differences);
+        let is_removed = |fate: &&Fate| fate.kind == Kind::Unknown && fate.instead.is_none();
+        let (removed, others): (Vec<&Fate>, Vec<&Fate>) = fates.iter().partition(is_removed);
+        let mut items: Vec<String> = others.iter().take(SHORT_MAX).map(|fate| fate.item()).collect();
+        if !removed.is_empty() {
+            let lines: Vec<String> = removed.iter().map(|fate| fate.line()).collect();
+            items.push(format!("not known any more; remove {}", words::names(&lines, SHORT_MAX)));
         }
+        let more = others.len().saturating_sub(SHORT_MAX);
+        items.extend((more > 0).then(|| format!("{more} more: {}", self.details())));
+        let list = match items.is_empty() {
+            true => Block::Text(self.alike()),
+            false => Block::Items(items),
+        };
+        let notes = self.unchecked().into_iter().map(|note| Block::Text(format!("{note}.")));
+        std::iter::once(list).chain(notes).collect()
+    }
+
+    fn alike(&self) -> String {
+        let other = if self.of_neither().is_empty() { "every" } else { "every other" };
+        format!("Both versions accept {other} option of {}.", self.new_arm().config_name)
+    }
+
+    /// Options of the config that do not have the same effect on both versions.
+    fn fates(&self, differences: &[Difference]) -> Vec<Fate> {
+        let (old, new) = (self.old_arm(), self.new_arm());
+        let left_out: Vec<&LeftOut> = new.left_out.iter().filter(|left| self.is_told(left)).collect();
+        let mut fates: Vec<Fate> = left_out.iter().map(|left| self.fate(left)).collect();
+        let fate = |option: &str, value: &str, reason: String, instead: Option<String>| Fate {
+            option: option.to_owned(),
+            value: value.to_owned(),
+            reason,
+            instead,
+            kind: Kind::Other,
+            is_gone: false,
+        };
         for one in differences.iter().filter(|one| one.kind == DifferenceKind::Setting) {
             if let (Some(value), Some(now)) = (&one.base, &one.arm)
                 && !self.is_replacement(&one.name)
@@ -105,63 +217,103 @@ impl Upgrade<'_, '_> {
                 // Options of a group such as `[mysqld-9.7]` are for one version.
                 let is_set = |arm: &Arm| is_in_config(&arm.config_text, &one.name);
                 let (value, reason) = match (is_set(old), is_set(new)) {
-                    (true, false) => (value, format!("given to the old version only; {now} is in effect")),
-                    (false, true) => (now, format!("given to the new version only; the old one has {value}")),
+                    (true, false) => (value, format!("set for the old version only; {now} is in effect")),
+                    (false, true) => (now, format!("set for the new version only; the old one has {value}")),
                     _ => (value, format!("{now} is in effect")),
                 };
-                table.row(vec![
-                    Cell::words(&*one.name),
-                    Cell::words(&**value),
-                    Cell::words(reason),
-                    Cell::missing(),
-                ]);
+                fates.push(fate(&one.name, value, reason, None));
             }
         }
-        for row in self.of_new_only(differences) {
-            table.row(row);
-        }
+        let of_new = self.of_new_only(differences);
+        fates.extend(of_new.into_iter().map(|(one, reason)| fate(&one.name, &one.value, reason, None)));
         for (option, now) in renamed::former_names(old, new) {
             let value = old.settings.iter().find(|one| one.name == option).map_or("", |one| &*one.value);
-            let reason = "accepted under its former name".to_owned();
-            table.row([option.to_owned(), value.to_owned(), reason, now.text()].map(Cell::words).to_vec());
+            let reason = "renamed, still accepted".to_owned();
+            fates.push(fate(option, value, reason, Some(now.text())));
         }
-        if left_out.iter().any(|left| !left.without_effect) {
-            let with = match measured.is_empty() {
-                true => String::new(),
-                false => format!(", but with {}", measured.join(", ")),
-            };
-            let has_prefix = ["mysql", "mariadb"].contains(&&*new.dbms);
-            let unless = if has_prefix { ", unless it is written with `loose_`," } else { "" };
-            table.footnotes.push(format!(
-                "{} does not start with an option that it does not know{unless} or with a value that it refuses; it was \
+        fates
+    }
+
+    fn fate(&self, left: &LeftOut) -> Fate {
+        let replacement = self.replacement(left);
+        Fate {
+            option: left.option.clone(),
+            value: left.value.clone(),
+            reason: self.reason(left, replacement.as_ref()),
+            kind: match left.refused {
+                _ if self.is_unknown(left) => Kind::Unknown,
+                true => Kind::Rejected,
+                false => Kind::Other,
+            },
+            is_gone: !left.option.starts_with('[') && !self.knows(&left.option),
+            instead: left.instead.clone().or(replacement.map(|one| one.text())),
+        }
+    }
+
+    /// What both accept without effect belongs in neither version's config.
+    fn is_told(&self, left: &LeftOut) -> bool {
+        left.without_effect || self.is_new(left)
+    }
+
+    /// What the new version was measured without and with.
+    fn measured_with(&self) -> Option<String> {
+        let new = self.new_arm();
+        let (mut is_left_out, mut measured) = (false, Vec::new());
+        for left in new.left_out.iter().filter(|left| self.is_told(left)) {
+            is_left_out |= !left.without_effect;
+            let is_used = left.taken.is_some() || !left.refused || self.is_unknown(left);
+            let is_set = |one: &Replacement| is_used && is_in_config(&new.config_text, &one.name);
+            measured.extend(self.replacement(left).filter(is_set).and_then(|one| one.line()));
+        }
+        let with = match measured.is_empty() {
+            true => String::new(),
+            false => format!(", but with {}", measured.join(", ")),
+        };
+        let has_prefix = ["mysql", "mariadb"].contains(&&*new.dbms);
+        let unless = if has_prefix { ", unless it is written with `loose_`," } else { "" };
+        is_left_out.then(|| {
+            format!(
+                "{} does not start with an option that it does not know{unless} or with a value that it rejects; it was \
                  measured without these{with}",
                 product(new)
-            ));
-        }
-        // Such as what rqps sets, or what is misspelled and written with `loose_`.
-        let by_both = new.left_out.iter().filter(|left| !is_told(left) && left.taken.is_none());
-        let by_both: Vec<String> = by_both.map(|left| format!("{} ({})", left.option, left.reason)).collect();
-        let without = (!by_both.is_empty())
-            .then(|| format!("Left out on both versions, and so not checked: {}", by_both.join(", ")));
-        let without: Vec<String> = without.into_iter().chain(self.measured_otherwise()).collect();
-        table.footnotes.extend(without.clone());
-        let other = if by_both.is_empty() { "every" } else { "every other" };
-        let alike = format!("Both versions accept {other} option of {} alike.", new.config_name);
-        table.block().unwrap_or_else(|| {
-            Block::Text(std::iter::once(alike).chain(without).collect::<Vec<_>>().join(" "))
+            )
         })
+    }
+
+    /// Options that neither version was given, such as what rqps sets, what this machine or the builds lack, or what is
+    /// misspelled and written with `loose_`.
+    fn of_neither(&self) -> Vec<String> {
+        let left_out = self.new_arm().left_out.iter();
+        let left_out = left_out.filter(|left| !self.is_told(left) && left.taken.is_none());
+        let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+        for LeftOut { option, reason, .. } in left_out {
+            match by_reason.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, options)) => options.push(option),
+                None => by_reason.push((reason, vec![option])),
+            }
+        }
+        by_reason.iter().map(|(reason, options)| format!("{} ({reason})", options.join(", "))).collect()
+    }
+
+    /// What was not measured as the config has it, on both versions.
+    fn unchecked(&self) -> Vec<String> {
+        let neither = self.of_neither();
+        let neither = (!neither.is_empty())
+            .then(|| format!("Left out on both versions, so not checked: {}", neither.join(", ")));
+        neither.into_iter().chain(self.measured_otherwise()).collect()
     }
 
     /// Options of the config that rqps measures with its own values.
     fn measured_otherwise(&self) -> Option<String> {
         let facts = self.new_arm().facts.iter().filter(|fact| fact.name == SET_IN_BLOCKS);
         let options: Vec<&str> = facts.map(|fact| &*fact.value).collect();
-        (!options.is_empty())
-            .then(|| format!("Not measured as the config has it, on both versions: {}", options.join(", ")))
+        (!options.is_empty()).then(|| {
+            format!("Measured with another value than the config's, on both versions: {}", options.join(", "))
+        })
     }
 
-    /// Options of a group such as `[mysqld-9.7]` that the old version has as well, or does not have.
-    fn of_new_only(&self, differences: &[Difference]) -> Vec<Vec<Cell>> {
+    /// Options of a group such as `[mysqld-9.7]` that the old version has as well, or does not have, with what it has.
+    fn of_new_only(&self, differences: &[Difference]) -> Vec<(&ServerSetting, String)> {
         let (old, new) = (self.old_arm(), self.new_arm());
         let is_of_new = |name: &str| {
             let is_told =
@@ -173,7 +325,7 @@ impl Upgrade<'_, '_> {
                 && !new.left_out.iter().any(|left| left.option == name)
                 && !self.is_replacement(name)
         };
-        let row = |one: &ServerSetting| {
+        let of_old = |one: &ServerSetting| {
             let before = old.settings.iter().find(|before| before.name == one.name);
             let left_out = old.left_out.iter().find(|left| left.option == one.name);
             let of_old = match (left_out, before) {
@@ -181,10 +333,10 @@ impl Upgrade<'_, '_> {
                 (None, Some(before)) => format!("has {}", before.value),
                 (None, None) => "does not have it".to_owned(),
             };
-            let reason = format!("given to the new version only; the old one {of_old}");
-            vec![Cell::words(&*one.name), Cell::words(&*one.value), Cell::words(reason), Cell::missing()]
+            format!("set for the new version only; the old one {of_old}")
         };
-        new.settings.iter().filter(|one| is_of_new(&one.name)).map(row).collect()
+        let of_new = new.settings.iter().filter(|one| is_of_new(&one.name));
+        of_new.map(|one| (one, of_old(one))).collect()
     }
 
     /// Why the new version does not take an option as written, and what it was measured with or has instead.

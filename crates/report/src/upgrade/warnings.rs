@@ -1,28 +1,69 @@
 //! What the new version's server warns of at its start, compared with what the old one's does.
 
-use rqps_model::START_WARNING;
+use rqps_model::{START_WARNING, clipped};
 use rqps_store::Arm;
 
+use super::{Upgrade, product};
 use crate::document::Block;
 
-/// First what the old version's server does not warn of.
-pub(super) fn blocks((old, old_version): (&Arm, &str), (new, new_version): (&Arm, &str)) -> Vec<Block> {
-    let of = |arm: &'_ Arm| -> Vec<String> {
-        let warnings = arm.facts.iter().filter(|fact| fact.name == START_WARNING);
-        warnings.map(|fact| fact.value.clone()).collect()
-    };
-    let before = of(old);
-    let is_known = |warning: &String| before.iter().any(|other| is_same(warning, other));
-    let (known, new): (Vec<String>, Vec<String>) = of(new).into_iter().partition(is_known);
-    let list = |text: String, items: Vec<String>| match items.is_empty() {
-        true => Vec::new(),
-        false => vec![Block::Text(text), Block::Items(items)],
-    };
-    [
-        list(format!("{new_version} warns at its start, and {old_version} does not:"), new),
-        list(format!("{new_version} warns at its start, as {old_version} does:"), known),
-    ]
-    .concat()
+/// Warnings that a terminal lists, and their longest text.
+const SHORT_MAX: usize = 4;
+const SHORT_TEXT_MAX: usize = 150;
+
+/// Warnings of the new version's server.
+pub(super) struct StartWarnings {
+    old_version: String,
+    new_version: String,
+    /// Those that the old version's server does not give.
+    new: Vec<String>,
+    known: Vec<String>,
+}
+
+impl Upgrade<'_, '_> {
+    pub(super) fn start_warnings(&self) -> StartWarnings {
+        let of = |arm: &'_ Arm| -> Vec<String> {
+            let warnings = arm.facts.iter().filter(|fact| fact.name == START_WARNING);
+            warnings.map(|fact| fact.value.clone()).collect()
+        };
+        let before = of(self.old_arm());
+        let is_known = |warning: &String| before.iter().any(|other| is_same(warning, other));
+        let (known, new) = of(self.new_arm()).into_iter().partition(is_known);
+        let [old_version, new_version] = [self.old_arm(), self.new_arm()].map(product);
+        StartWarnings { old_version, new_version, new, known }
+    }
+}
+
+impl StartWarnings {
+    /// The new ones first.
+    pub(super) fn blocks(self) -> Vec<Block> {
+        let Self { old_version, new_version, new, known } = self;
+        let list = |text: String, items: Vec<String>| match items.is_empty() {
+            true => Vec::new(),
+            false => vec![Block::Text(text), Block::Items(items)],
+        };
+        [
+            list(format!("{new_version} logs at startup, unlike {old_version}:"), new),
+            list(format!("{new_version} logs at startup, as {old_version} does:"), known),
+        ]
+        .concat()
+    }
+
+    /// For a terminal: some of the new ones. `details` says where the rest is.
+    pub(super) fn in_short(self, details: &str) -> Vec<Block> {
+        let more = self.new.len().saturating_sub(SHORT_MAX);
+        let rest = [(more, "more"), (self.known.len(), "that both log")];
+        let rest: Vec<String> = { rest.into_iter() }
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, which)| match count {
+                1 => format!("1 warning {which}"),
+                _ => format!("{count} warnings {which}"),
+            })
+            .collect();
+        let rest = (!rest.is_empty()).then(|| format!("{}: {details}.", rest.join(", ")));
+        let new = self.new.into_iter().take(SHORT_MAX).map(|text| clipped(&text, SHORT_TEXT_MAX)).collect();
+        let shown = Self { new, known: Vec::new(), ..self }.blocks();
+        shown.into_iter().chain(rest.map(Block::Text)).collect()
+    }
 }
 
 /// Whether two warnings say the same, whatever paths and numbers they contain. With the same code they do if they are

@@ -73,7 +73,7 @@ pub(crate) fn without_plugin(
     let files: BTreeSet<&String> = plugins.values().collect();
     Ok(match files.len() {
         0 => LeftOut { unknown: false, ..left(format!("unknown to {title}, whose build has no plugins")) },
-        count => left(format!("unknown to {title} with each of its {count} plugins")),
+        count => left(format!("unknown to {title}, whichever of its {count} plugins is loaded")),
     })
 }
 

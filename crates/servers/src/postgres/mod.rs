@@ -1,5 +1,6 @@
 //! Servers of PostgreSQL, 9.3 to 18.
 
+mod available;
 mod conf;
 mod init;
 mod settings;

@@ -2,8 +2,8 @@
 //! the build accepts, then rqps's own. The build checks the file before a server is started with it.
 //!
 //! An option is known if the build lists it in `postgres --describe-config` or answers `postgres -C <name>`;
-//! names with a dot belong to extensions and are kept. Unknown options are left out and reported. A known
-//! option with a value that the build rejects is an error.
+//! names with a dot belong to extensions and are kept. Unknown options are left out and reported, and so are values
+//! that this machine or the build lacks. A known option with another value that the build rejects is an error.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::option::quoted;
 use crate::outside;
+use crate::postgres::available;
 use crate::private::{read_private, write_private};
 use crate::spec::{Applied, Listen};
 use crate::system::Known;
@@ -94,12 +95,35 @@ impl Settings<'_> {
     /// is the stock file.
     fn select_options(&self, config: &Config) -> Result<(Options, Vec<LeftOut>)> {
         let known = KnownOptions { listed: self.listed_options()?, settings: self };
-        applied::select_options(config, self.build, &OWN_OPTIONS, |option, _| {
-            Ok(match known.has(option)? {
-                true => outside::OF_POSTGRES.contains(&option).then(outside::left_out),
-                false => Some(applied::unknown_to(self.build)),
-            })
-        })
+        let (mut kept, mut left_out) =
+            applied::select_options(config, self.build, &OWN_OPTIONS, |option, value| {
+                Ok(match known.has(option)? {
+                    true if outside::OF_POSTGRES.contains(&option) => Some(outside::left_out()),
+                    true => (!self.machine_has(option, value)?).then(available::not_on_this_machine),
+                    false => Some(applied::unknown_to(self.build)),
+                })
+            })?;
+        for (option, value) in &mut kept {
+            if let Some((left, here)) = available::missing(&self.build.bin_dir, (option, value)) {
+                left_out.push(left);
+                *value = here;
+            }
+        }
+        kept.retain(|(option, value)| {
+            !value.is_empty() || !left_out.iter().any(|left| left.option == *option)
+        });
+        Ok((kept, left_out))
+    }
+
+    /// Whether this machine has the locale or the time zone that an option names.
+    fn machine_has(&self, option: &str, value: &str) -> Result<bool> {
+        if !available::OF_MACHINE.contains(&option) {
+            return Ok(true);
+        }
+        let data_dir = self.data_dir.to_string_lossy();
+        let setting = format!("{option}={value}");
+        let output = self.run_postgres(&["-D", &data_dir, "-c", &setting, "-C", "max_connections"])?;
+        Ok(output.status.success())
     }
 
     fn listed_options(&self) -> Result<BTreeSet<String>> {
@@ -174,7 +198,9 @@ impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
 
     fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {
         let settings = self.settings.borrow();
-        let lines = options.iter().map(|(option, value)| format!("{}\n", format_option(option, value)));
+        // Whether it takes a locale depends on the machine, not on the build.
+        let of_build = options.iter().filter(|(option, _)| !available::OF_MACHINE.contains(option));
+        let lines = of_build.map(|(option, value)| format!("{}\n", format_option(option, value)));
         settings.write(&lines.collect::<String>())?;
         let output = settings.query_option("max_connections")?;
         Ok((!output.status.success()).then(|| {

@@ -32,7 +32,7 @@ impl<'c> Recorded<'c> {
         recorded
     }
 
-    pub fn finish(&self) {
+    pub fn finish(&mut self) {
         self.shown.finish();
     }
 

@@ -3,6 +3,7 @@
 use super::{NEW, OLD};
 use crate::build_progress::get_build;
 use crate::context::Context;
+use crate::progress::with_spinner;
 use crate::{Usage, out};
 use anyhow::Context as _;
 use rqps_builds::Build;
@@ -40,7 +41,7 @@ pub(super) struct Adaptation {
     pub adapted: Option<Adapted>,
     /// Unknown options of which the user was told.
     pub told: Vec<String>,
-    /// What becomes of each option that it does not take as written.
+    /// What becomes of each option that it does not accept as written.
     pub options: Vec<String>,
 }
 
@@ -60,10 +61,10 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
         new,
         work: &context.dirs.work,
     };
-    let mut changes = Changes::default();
-    upgrade.unknown(&mut changes)?;
-    upgrade.refused(&mut changes)?;
-    let Changes { mut lines, refused, told, options } = changes;
+    let what = format!("asking {} and {} for their options", upgrade.old.label(), upgrade.new.label());
+    let changes = context.before_a_run(|| with_spinner(&what, || upgrade.changes()))?;
+    let Changes { mut lines, refused, told, options, said } = changes;
+    said.iter().for_each(|text| out::message(text));
     lines.extend(refused_lines(upgrade.new.dbms, &refused));
     if lines.is_empty() {
         return Ok(Adaptation { adapted: None, told, options });
@@ -91,9 +92,18 @@ struct Changes {
     refused: Vec<LeftOut>,
     told: Vec<String>,
     options: Vec<String>,
+    /// What the user is told.
+    said: Vec<String>,
 }
 
 impl Upgrade<'_> {
+    fn changes(&self) -> anyhow::Result<Changes> {
+        let mut changes = Changes::default();
+        self.unknown(&mut changes)?;
+        self.refused(&mut changes)?;
+        Ok(changes)
+    }
+
     fn value(&self, name: &str) -> Option<String> {
         self.config.options.iter().find(|(option, _)| option == name).map(|(_, value)| value.clone())
     }
@@ -133,7 +143,7 @@ impl Upgrade<'_> {
                 let removed = renamed::removed(option);
                 if !is_of_new || removed.is_none() && replacement.is_none() {
                     if instead.is_some() {
-                        out::message(&becomes);
+                        changes.said.push(becomes.clone());
                     }
                     changes.options.push(becomes);
                     continue;
@@ -142,7 +152,7 @@ impl Upgrade<'_> {
             }
             changes.options.push(becomes);
             if let Some(line) = line {
-                out::message(&format!("{new} does not know {option}: measured with {line}"));
+                changes.said.push(format!("{new} does not know {option}: measured with {line}"));
                 changes.lines.push(line);
                 changes.told.push(option.clone());
             }
@@ -160,8 +170,8 @@ impl Upgrade<'_> {
         let by_old = refused_options(&self.old, &self.config, self.work)?;
         if let Some(one) = refused.iter().find(|new| by_old.iter().any(|old| old.option == new.option)) {
             return Err(Usage(format!(
-                "both {} and {} refuse `{} = {}` of config {}: {}. It has nothing to do with the upgrade: correct or remove it \
-                 there, or use builds that take it",
+                "both {} and {} reject `{} = {}` of config {}: {}. This is unrelated to the upgrade: correct or remove it, or \
+                 use builds that accept it",
                 self.old.label(),
                 self.new.label(),
                 one.option,
@@ -190,8 +200,10 @@ impl Upgrade<'_> {
         let new = self.new.label();
         for LeftOut { option, value, reason, taken, .. } in &refused {
             changes.options.push(format!("{option} = {value}: {reason}"));
-            out::message(&match taken {
-                Some(taken) => format!("{new} is measured with {option} = {taken} for {value}: {reason}"),
+            changes.said.push(match taken {
+                Some(taken) => {
+                    format!("{new} is measured with {option} = {taken} instead of {value}: {reason}")
+                }
                 None => format!("{new} is measured without {option} = {value}: {reason}"),
             });
         }

@@ -1,0 +1,127 @@
+//! An upgrade's report for a terminal: the answer, the table of tests, then of each list what matters most, and where
+//! the rest is.
+
+use rqps_explain::{Explanation, Word, differences};
+use rqps_store::UPGRADE_FILE;
+use rqps_verdicts::VarianceRow;
+
+use super::{Part, Upgrade, causes, with_headings};
+use crate::document::Block;
+use crate::error::Result;
+use crate::tables::{answer, conditions, doubts, trust, undecided, verdicts};
+use crate::verdict_lines::{Judged, Line, changed};
+
+/// Changes that are named above the table, plans and causes below it.
+const CHANGES_MAX: usize = 4;
+const PLANS_MAX: usize = 4;
+const CAUSES_MAX: usize = 3;
+
+impl Upgrade<'_, '_> {
+    pub(super) fn in_short(
+        &self,
+        judged: &Judged<'_>,
+        found: &[&Explanation],
+        latencies: &[VarianceRow],
+    ) -> Result<Vec<Block>> {
+        let lines = judged.lines(self.arm, |_| true);
+        let [label, base] = [self.arm, self.base].map(|arm| judged.label(self.comparison, arm));
+        let plans = self.plans()?;
+        let mut blocks = doubts::blocks(self.run);
+        let answers = [
+            self.starts(),
+            Some(answer::text(judged, self.arm, (&label, &base), &lines)),
+            largest(&lines),
+            Some(plans.sentence()),
+            undecided::open(judged, &lines),
+        ];
+        blocks.push(Block::Items(answers.into_iter().flatten().collect()));
+        let name = &self.new_arm().name;
+        blocks.extend(verdicts::without_result(self.run, |arm| arm == name));
+        blocks.push(Block::Table(self.tests_in_short(&lines, latencies, &base)));
+        let mut parts = self.options_in_short()?;
+        if !plans.changed.is_empty() {
+            parts.push(("Query plans that changed", vec![self.first(plans.items(), PLANS_MAX)]));
+        }
+        let why = self.why(judged, &lines, found);
+        if !why.is_empty() {
+            parts.push(("Why", vec![self.first(why, CAUSES_MAX)]));
+        }
+        blocks.extend(with_headings(parts));
+        let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());
+        blocks.extend(warnings.iter().map(|warning| Block::warning(warning)));
+        Ok(blocks)
+    }
+
+    pub(super) fn options_in_short(&self) -> Result<Vec<Part>> {
+        let differences = differences(self.run, self.base, self.arm)?;
+        let mut config = self.config_in_short(&differences);
+        config.extend(self.start_warnings().in_short(&self.details()));
+        config.push(Block::Text(self.defaults_in_short(&differences)));
+        Ok(vec![("Your config", config)])
+    }
+
+    /// Where a reader finds what is left out here.
+    pub(super) fn details(&self) -> String {
+        match self.run.folder.path().join(UPGRADE_FILE).exists() {
+            true => format!("see {UPGRADE_FILE}"),
+            false => "see `--format markdown`".to_owned(),
+        }
+    }
+
+    /// The first items of a list, and how many there are besides.
+    fn first(&self, mut items: Vec<String>, most: usize) -> Block {
+        let more = items.len().saturating_sub(most);
+        items.truncate(most);
+        items.extend((more > 0).then(|| format!("{more} more: {}", self.details())));
+        Block::Items(items)
+    }
+
+    /// One test of each cause, the most changed first, with the number of the others; what is not explained comes last.
+    fn why(&self, judged: &Judged<'_>, lines: &[Line<'_>], found: &[&Explanation]) -> Vec<String> {
+        let mut causes = causes(judged, found);
+        let order: Vec<&str> = changed(lines).into_iter().map(|(_, line)| line.test).collect();
+        let cause = |one: &Explanation| one.findings.first().map(|finding| (finding.word, finding.cause));
+        let is_open = |one: &Explanation| cause(one).is_none_or(|(word, _)| word == Word::NotExplained);
+        causes.sort_by_key(|(one, _)| {
+            (is_open(one), order.iter().position(|test| *test == one.test).unwrap_or(order.len()))
+        });
+        let mut firsts: Vec<(&Explanation, &str, usize)> = Vec::new();
+        for (one, sentence) in &causes {
+            match firsts.iter_mut().find(|(first, ..)| cause(first) == cause(one)) {
+                Some((_, _, others)) => *others += 1,
+                None => firsts.push((*one, sentence.as_str(), 0)),
+            }
+        }
+        let item = |(one, sentence, others): (&Explanation, &str, usize)| match others {
+            0 => format!("{}: {sentence}", one.test),
+            others => format!("{} ({others} more with this cause): {sentence}", one.test),
+        };
+        firsts.into_iter().map(item).collect()
+    }
+}
+
+/// The largest changes of rate and cost, what got worse first.
+fn largest(lines: &[Line<'_>]) -> Option<String> {
+    let changes = changed(lines).into_iter();
+    let changes: Vec<String> = changes
+        .filter_map(|(_, line)| Some(format!("{} {}", line.test, line.changes_in_short()?)))
+        .take(CHANGES_MAX)
+        .collect();
+    (!changes.is_empty()).then(|| format!("Largest changes: {}.", changes.join("; ")))
+}
+
+/// What the runs were measured under, and what casts doubt on them.
+pub(super) fn measured(judged: &Judged<'_>) -> Vec<Block> {
+    let trust = trust::lines(judged);
+    let doubts = trust.iter().enumerate().filter(|(at, line)| *at == 0 || line.is_alarm);
+    let doubts: Vec<String> = doubts.map(|(_, line)| line.text.clone()).collect();
+    let mut blocks = conditions::blocks(judged.run, judged.base);
+    blocks.push(Block::Items(doubts));
+    let report = judged.run.folder.path().join(UPGRADE_FILE);
+    let whole = match report.exists() {
+        true => format!("All options, defaults, causes and notes: {}", report.display()),
+        false => "All options, defaults, causes and notes: `--format markdown`".to_owned(),
+    };
+    blocks.push(Block::Text(whole));
+    blocks
+}

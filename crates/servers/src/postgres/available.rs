@@ -1,0 +1,70 @@
+//! Values of a config that this machine or a build lacks, and that the servers which the config is for may have:
+//! locales, time zones, libraries to preload. They are left out, so that the rest can be measured.
+
+use std::path::Path;
+
+use rqps_model::LeftOut;
+
+/// Options whose values the operating system provides.
+pub(crate) const OF_MACHINE: [&str; 6] =
+    ["lc_messages", "lc_monetary", "lc_numeric", "lc_time", "log_timezone", "timezone"];
+
+/// Options that are lists of libraries.
+const LIBRARIES: [&str; 3] =
+    ["local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"];
+
+/// Where a build has its libraries, relative to its programs, and one that every build has.
+const PLACES: [&str; 4] = ["../lib/postgresql", "../lib", "../lib64/postgresql", "../lib64"];
+const IN_EVERY_BUILD: &str = "plpgsql.so";
+
+/// Stands for the directory of libraries.
+const LIBDIR: &str = "$libdir/";
+
+/// Of an option in [`OF_MACHINE`].
+pub(crate) fn not_on_this_machine() -> LeftOut {
+    LeftOut { reason: "not available on this machine".to_owned(), ..LeftOut::default() }
+}
+
+/// The libraries of a list that a build with its programs in `bin_dir` lacks, and the list without them. `None` if it
+/// has all, or has its libraries at an unknown place.
+pub(crate) fn missing(bin_dir: &Path, (option, value): (&str, &str)) -> Option<(LeftOut, String)> {
+    if !LIBRARIES.contains(&option) {
+        return None;
+    }
+    let mut dirs = PLACES.iter().map(|place| bin_dir.join(place));
+    let dir = dirs.find(|dir| dir.join(IN_EVERY_BUILD).is_file())?;
+    let is_here = |name: &&str| {
+        let path = dir.join(name.trim_start_matches(LIBDIR));
+        path.is_file() || path.with_added_extension("so").is_file()
+    };
+    let names = value.split(',').map(|name| name.trim().trim_matches('"')).filter(|name| !name.is_empty());
+    let (here, missing): (Vec<&str>, Vec<&str>) = names.partition(is_here);
+    if missing.is_empty() {
+        return None;
+    }
+    let missing = missing.join(", ");
+    let reason = format!("not available in this build: {missing}");
+    let left = LeftOut { option: option.to_owned(), value: missing, reason, ..LeftOut::default() };
+    Some((left, here.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_that_a_build_lacks_are_left_out_of_the_list() {
+        let root = tempfile::tempdir().unwrap();
+        let [bin, lib] = ["bin", "lib/postgresql"].map(|dir| root.path().join(dir));
+        [&bin, &lib].into_iter().for_each(|dir| std::fs::create_dir_all(dir).unwrap());
+        let list = "pg_stat_statements, \"$libdir/auto_explain\",pg_cron";
+        assert_eq!(missing(&bin, ("shared_preload_libraries", list)), None, "nobody knows");
+        for file in [IN_EVERY_BUILD, "auto_explain.so", "pg_stat_statements.so"] {
+            std::fs::write(lib.join(file), "").unwrap();
+        }
+        let (left, here) = missing(&bin, ("shared_preload_libraries", list)).unwrap();
+        assert_eq!((&*left.value, &*here), ("pg_cron", "pg_stat_statements, $libdir/auto_explain"));
+        assert_eq!(missing(&bin, ("shared_preload_libraries", "auto_explain")), None);
+        assert_eq!(missing(&bin, ("search_path", "pg_cron")), None);
+    }
+}
