@@ -31,8 +31,8 @@ pub(crate) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The minimum effect of interest, as a share: at least the metric's minimum difference per operation; and whether it
-    /// is that.
+    /// The minimum effect of interest, as a share: at least the metric's minimum difference per operation; and whether
+    /// it is that.
     fn mei(&self) -> (f64, bool) {
         let mei = self.rules.mei(&self.test.name, self.metric);
         let base_mean = |count: usize| {
