@@ -137,9 +137,10 @@ pub enum Error {
     Placing { who: String, cpus: String, source: io::Error },
 
     #[error(
-        "no flavour named `{name}`; shipped: {shipped}; for your own write its path, such as ./{name}.toml"
+        "no flavour named `{name}`{}: {shipped}; for your own write its path, such as ./{name}.toml",
+        meant.as_ref().map_or_else(|| "; shipped".to_owned(), |question| format!(". {question} Shipped"))
     )]
-    UnknownFlavour { name: String, shipped: String },
+    UnknownFlavour { name: String, meant: Option<String>, shipped: String },
 
     #[error("flavour {flavour}: {reason}")]
     BadFlavour { flavour: String, reason: String },

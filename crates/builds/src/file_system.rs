@@ -146,6 +146,10 @@ impl SourceCode for FileSystem {
         None
     }
 
+    fn telling_files(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn identified_by(&self) -> &'static str {
         "nothing: a directory has no source code"
     }

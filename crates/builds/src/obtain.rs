@@ -7,8 +7,9 @@ use crate::cache::Cache;
 use crate::dirs::Dirs;
 use crate::error::Result;
 use crate::products;
-use crate::source;
+use crate::source::lacking::Wanted;
 use crate::source::watch::Watch;
+use crate::source::{self, lacking};
 
 /// Installs a published version: `18.1`, or `18` for the newest minor of that major. Each version is
 /// downloaded once, verified against the registry's checksum before it is unpacked, and cached; a cached
@@ -65,16 +66,18 @@ pub fn resolve_watched(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> 
     }
 }
 
-/// Checks that the reference of a build from source, such as a branch, names a commit; fetches remote repositories. A
-/// full commit id passes: a cached build needs no repository.
+/// Checks builds from source before the first of them is compiled: that references, such as branches, name commits, and
+/// that this system has what compiling takes. Fetches remote repositories. A cached build needs nothing, and of a full
+/// commit id no repository.
 ///
 /// # Errors
-/// If the repository cannot be read, or has no such reference.
-pub fn check_reference(dirs: &Dirs, spec: &BuildSpec, watch: &mut Watch<'_>) -> Result<()> {
-    match &spec.source {
-        BuildSource::Source(source) => source::check_reference(dirs, spec.dbms, source, watch),
-        BuildSource::Version(_) | BuildSource::Path(_) => Ok(()),
-    }
+/// If a repository cannot be read or has no such reference; or else names all that is missing.
+pub fn check_sources(dirs: &Dirs, specs: &[&BuildSpec], watch: &mut Watch<'_>) -> Result<()> {
+    let from_source = specs.iter().filter_map(|build| match &build.source {
+        BuildSource::Source(source) => Some(Wanted { product: products::get(build.dbms), build, source }),
+        BuildSource::Version(_) | BuildSource::Path(_) => None,
+    });
+    lacking::check(dirs, from_source, watch)
 }
 
 /// The other `count - 1` copies of a build that was compiled here, which have the same functions at other addresses;

@@ -264,7 +264,7 @@ fn each_commit_is_a_separate_build() {
     assert!(gone.unwrap().hash == new.hash && phases.is_empty());
     let check = |place: &str| {
         let spec = BuildSpec { dbms: Dbms::Postgres, source: BuildSource::Source(scene.spec(place)) };
-        Watch::nobody(|watch| rqps_builds::check_reference(&scene.dirs, &spec, watch))
+        Watch::nobody(|watch| rqps_builds::check_sources(&scene.dirs, &[&spec], watch))
     };
     assert!(check(&format!("/nowhere/repository@{second}")).is_ok());
     assert!(check(&format!("{}@v2", scene.source().display())).is_ok());
@@ -272,6 +272,54 @@ fn each_commit_is_a_separate_build() {
     let (outcome, _) = scene.build(&format!("{}@no-such-branch", scene.source().display()));
     let message = outcome.unwrap_err().to_string();
     assert!(message.contains("no commit, tag or branch `no-such-branch`"), "{message}");
+}
+
+#[test]
+fn what_is_missing_for_several_builds_is_named_at_once_unless_they_are_made() {
+    let scene = Scene::new();
+    scene.git(&["init", "--quiet"]);
+    scene.commit(POSTGRES);
+    let include = scene.dir.path().join("include");
+    let flavour = |name: &str, headers: &str| {
+        let path = scene.dir.path().join(name);
+        let env = format!("[env]\nCPATH = \"{}\"\n", include.display());
+        let options = format!("[[postgres.configure]]\nsince = \"13\"\nheaders = {{ {headers} }}\n");
+        fs::write(&path, format!("cflags = \"-O1 -g\"\n{env}{options}")).unwrap();
+        path.display().to_string()
+    };
+    let one = flavour("one.toml", "\"one.h\" = \"libone-dev\"");
+    let both = flavour("both.toml", "\"one.h\" = \"libone-dev\", \"two.h\" = \"libtwo-dev\"");
+    let check = |builds: &[(&str, &str)]| {
+        let of = |(reference, flavour): &(&str, &str)| {
+            let place = format!("{}@{reference}", scene.source().display());
+            let source = BuildSource::Source(SourceSpec::parse(&place, flavour));
+            BuildSpec { dbms: Dbms::Postgres, source }
+        };
+        let specs: Vec<BuildSpec> = builds.iter().map(of).collect();
+        let specs: Vec<&BuildSpec> = specs.iter().collect();
+        Watch::nobody(|watch| rqps_builds::check_sources(&scene.dirs, &specs, watch))
+    };
+    write(&include.join("one.h"), "");
+    assert!(check(&[("main", &one)]).is_ok());
+    let spec = SourceSpec::parse(&format!("{}@main", scene.source().display()), &one);
+    Watch::nobody(|watch| compile(&scene.dirs, Dbms::Postgres, &spec, watch)).unwrap();
+    // As where the cache came from another system.
+    fs::remove_file(include.join("one.h")).unwrap();
+    assert!(check(&[("main", &one)]).is_ok(), "what is made needs nothing");
+    scene.commit(&POSTGRES.replace("return text", "return 1 + text"));
+    let message = check(&[("main", &one), ("HEAD", &both)]).unwrap_err().to_string();
+    assert!(
+        message.contains("@main and postgres+") && message.contains("lacks one.h, two.h; on"),
+        "{message}"
+    );
+    assert!(message.ends_with("`apt-get install libone-dev libtwo-dev`"), "{message}");
+    let wrong = check(&[("main", &one), ("mian", &one)]).unwrap_err().to_string();
+    assert!(wrong.contains("Did you mean `main`?"), "{wrong}");
+    assert_eq!(
+        fs::read_dir(scene.dirs.cache.join("source/git")).unwrap().count(),
+        0,
+        "something was left behind"
+    );
 }
 
 /// Configures a repository to run a program wherever git runs one, and returns the directory of the program's

@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use suggested::suggested;
 use two_builds::label;
-pub use two_builds::{BisectArgs, GateArgs, UpgradeArgs};
+pub use two_builds::{AnswerArgs, BisectArgs, GateArgs, UpgradeArgs};
 
 const EXAMPLES: &str = "\
 Examples:

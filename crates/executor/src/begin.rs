@@ -12,7 +12,7 @@ use crate::run::Execution;
 use crate::setup::Setup;
 use crate::system::Reservation;
 use rqps_builds::{Build, Dirs, Watch};
-use rqps_model::BuildSource;
+use rqps_model::{BuildSource, BuildSpec};
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Arm, Plan, ProfileAfter, Protocol};
 use rqps_probe::profile::Perf;
@@ -69,10 +69,9 @@ type Copies = (Build, Vec<Build>);
 fn resolve_builds(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Result<Vec<Copies>> {
     let driver = kit.driver(plan)?;
     plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
-    // A mistyped reference is told before the first of them is compiled.
-    for arm in plan.arms.iter().skip(1) {
-        rqps_builds::check_reference(dirs, &arm.build, watch)?;
-    }
+    // What is mistyped or missing is told before the first of them is downloaded or compiled.
+    let specs: Vec<&BuildSpec> = plan.arms.iter().map(|arm| &arm.build).collect();
+    rqps_builds::check_sources(dirs, &specs, watch)?;
     let copies = plan.blocks().copies;
     let build = |arm: &Arm| {
         let system = kit.system(arm.build.dbms)?;

@@ -150,7 +150,7 @@ pub enum Error {
     #[error("{path} would measure nothing more: {why}")]
     NothingLeft {
         path: PathBuf,
-        /// `1 verdict inconclusive; blocks_max = 3 is reached`, with what to do.
+        /// `blocks_max = 3 is reached`, with what to do.
         why: String,
     },
     /// The time given to a run of blocks is too short to measure one.

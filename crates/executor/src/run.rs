@@ -370,7 +370,6 @@ impl Execution {
         let compares = (0..self.setup.plan.arms.len()).any(|arm| is_left(&arm));
         let mut given_up = BTreeMap::new();
         for (arm, error) in failures {
-            control.progress.note(&error.to_string());
             if !compares || !self.may_give_up(arm) || self.is_useless_without(arm) {
                 return Err(error);
             }

@@ -216,10 +216,16 @@ fn findings(
     found.extend(waits::findings(cx)?);
     let mut remarks = remarks(cx);
     // No program serves a directory that could be profiled or counted.
-    if !cx.candidate().is_directory() {
-        found.extend(profile::finding(cx, &mut remarks)?);
+    let profiles = match cx.candidate().is_directory() {
+        true => profile::Found::default(),
+        false => profile::compare(cx, &mut remarks)?,
+    };
+    found.extend(profiles.finding);
+    let mut ranked = rank::ranked(cx, found, suspects);
+    if let Some(new) = profiles.new {
+        new.tell(&mut ranked);
     }
-    Ok((rank::ranked(cx, found, suspects), remarks))
+    Ok((ranked, remarks))
 }
 
 /// What was not measured, and how to measure it.

@@ -14,9 +14,11 @@ use crate::quantity::Quantity;
 use crate::words;
 
 mod change;
+mod new;
 mod stacks;
 
 use change::{Changed, Changes, Moved, Pair};
+pub(crate) use new::NewFunctions;
 use stacks::{SESSIONS, Stacks, is_kernel, is_named};
 
 /// Maximum number of functions named in a sentence, and kept as evidence.
@@ -41,15 +43,23 @@ const UNLIKE_MIN: f64 = 0.1;
 /// Half width of a 99 % interval of a normal distribution, in standard errors.
 const ERRORS_OF_99_PERCENT: f64 = 2.576;
 
-/// Compares the profiles of the two arms: finds the functions that account for a change of CPU time. Caveats
-/// are added to `remarks`.
-pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Option<Finding>> {
+/// What the profiles of two arms tell.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The functions that account for a change of CPU time.
+    pub finding: Option<Finding>,
+    /// If there is no such finding, which would name them.
+    pub new: Option<NewFunctions>,
+}
+
+/// Compares the profiles of the two arms. Caveats are added to `remarks`.
+pub(crate) fn compare(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Found> {
     let profiles = [cx.profile(cx.base), cx.profile(cx.arm)];
     let [Some(base), Some(arm)] = profiles else {
         if cx.changed() && (cx.has_independent_tests() || cx.run.meta.is_imported()) {
             remarks.push(missing(cx, profiles.map(|profile| profile.is_some())));
         }
-        return Ok(None);
+        return Ok(Found::default());
     };
     let folded = [cx.run.folded(&base.result)?, cx.run.folded(&arm.result)?];
     let stacks = [0, 1].map(|at| Stacks::parse(&folded[at], &SESSIONS));
@@ -62,7 +72,7 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
         remarks.push(format!(
             "the profiles are not comparable: base was sampled by {by_base}, the arm by {by_arm}"
         ));
-        return Ok(None);
+        return Ok(Found::default());
     }
     remarks.extend(background(cx, [(&base.result, &folded[0]), (&arm.result, &folded[1])]));
     let Some(cpu) = cx.figures.quantity(sessions_cpu_per_op) else {
@@ -74,11 +84,11 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
             ),
             false => "the profiles are not compared: per-session CPU times are unknown".to_owned(),
         });
-        return Ok(None);
+        return Ok(Found::default());
     };
     if let Some(why) = contradiction(cx, &cpu, [(&base.result, &stacks[0]), (&arm.result, &stacks[1])]) {
         remarks.push(why);
-        return Ok(None);
+        return Ok(Found::default());
     }
     let has_callers = [base, arm].iter().all(|profile| profile.result.call_graph != "none");
     let changes_at = |base_us_per_op: f64, arm_us_per_op: f64| {
@@ -88,8 +98,10 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
     remarks.extend(changes.moved.iter().map(|moved| move_remark(cx, moved)));
     if !cpu.matters() {
         let us = [(&base.result, &stacks[0]), (&arm.result, &stacks[1])].map(sampled_us_per_op);
-        remarks.push(profiles_alone(cx, changes_at(us[0], us[1]), us));
-        return Ok(None);
+        let changes = changes_at(us[0], us[1]);
+        let new = NewFunctions::of(cx, &changes, &stacks);
+        remarks.push(profiles_alone(cx, changes, us));
+        return Ok(Found { new, ..Found::default() });
     }
     // With the same CPU time for both arms, only shares differ.
     let shares = changes_at(cpu.base, cpu.base);
@@ -102,17 +114,18 @@ pub(crate) fn finding(cx: &Context<'_>, remarks: &mut Vec<String>) -> Result<Opt
             more_or_less(cpu.change()),
             cx.operation(),
         ));
-        return Ok(None);
+        return Ok(Found::default());
     }
-    let found = functions_finding(cx, &cpu, &changes);
-    if found.is_none() {
+    let finding = functions_finding(cx, &cpu, &changes);
+    if finding.is_none() {
         remarks.push(format!(
             "no function accounts for {} or more of the difference in CPU time; in the profiles, {}",
             words::percent(EXPLAINED_MIN),
             largest(&changes)
         ));
     }
-    Ok(found)
+    let new = if finding.is_none() { NewFunctions::of(cx, &changes, &stacks) } else { None };
+    Ok(Found { finding, new })
 }
 
 /// What the profiles show where the windows' CPU time is too noisy to be explained: whoever took them gets an answer.
@@ -367,22 +380,23 @@ fn display_name(name: &str) -> String {
 
 fn evidence(cx: &Context<'_>, changes: &Changes, contributing: &[&Changed]) -> Vec<Evidence> {
     let opposing = changes.functions.iter().filter(|changed| !contributing.contains(changed));
-    let figure = |changed: &Changed, what: &str| {
-        let spent = &changed.spent;
-        let noise = ERRORS_OF_99_PERCENT * spent.error_us / spent.base_us;
-        Evidence {
-            what: format!("CPU time {what} {}", display_name(&changed.name)),
-            unit: cx.per_op("us"),
-            base: Some(spent.base_us),
-            arm: Some(spent.arm_us),
-            noise: noise.is_finite().then_some(noise),
-            ..Evidence::default()
-        }
-    };
     let place = changes.place.iter().map(|changed| (changed, "in and below"));
     let functions =
         contributing.iter().copied().chain(opposing).take(EVIDENCE_MAX).map(|changed| (changed, "in"));
-    functions.chain(place).map(|(changed, what)| figure(changed, what)).collect()
+    functions.chain(place).map(|(changed, what)| figure(cx, changed, what)).collect()
+}
+
+fn figure(cx: &Context<'_>, changed: &Changed, what: &str) -> Evidence {
+    let spent = &changed.spent;
+    let noise = ERRORS_OF_99_PERCENT * spent.error_us / spent.base_us;
+    Evidence {
+        what: format!("CPU time {what} {}", display_name(&changed.name)),
+        unit: cx.per_op("us"),
+        base: Some(spent.base_us),
+        arm: Some(spent.arm_us),
+        noise: noise.is_finite().then_some(noise),
+        ..Evidence::default()
+    }
 }
 
 fn move_remark(cx: &Context<'_>, moved: &Moved) -> String {

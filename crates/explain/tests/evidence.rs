@@ -216,6 +216,20 @@ fn profiles_are_told_of_where_the_cpu_time_of_windows_does_not_differ() {
     );
 }
 
+/// What a patch adds is told with the cost, not only in a note below all tests.
+#[test]
+fn functions_that_base_never_runs_are_told_with_the_cost() {
+    let arm: &'static str = STACKS.replace("cost 4000", "cost 4000\nbackend;main;plan;hook 900").leak();
+    let extra = common::cpu_times(TEST, 180.0).into_iter().flatten().collect();
+    let found =
+        explained(&Spec { profiles: vec![(0, TEST, STACKS), (2, TEST, arm)], extra, ..slower(vec![]) });
+    let (_, text) = sentence(&found, Cause::Instructions).unwrap_or_else(|| panic!("{:?}", found.findings));
+    assert!(text.contains("of CPU per query in hook, where old has no sample"), "{text}");
+    assert!(!text.contains("cost"), "{text}");
+    let equal = Spec { profiles: vec![(0, TEST, arm), (2, TEST, arm)], ..slower(vec![]) };
+    assert!(!explained(&equal).findings.iter().any(|one| one.sentence.contains("hook")));
+}
+
 #[test]
 fn missing_profile_is_reported_with_the_command_to_take_it() {
     let found = explained(&Spec { profiles: vec![(0, TEST, STACKS)], ..slower(vec![]) });

@@ -47,16 +47,7 @@ impl Document {
 
     /// All headings and texts, in reading order.
     pub fn remarks(&self) -> Vec<&str> {
-        self.leaves()
-            .into_iter()
-            .flat_map(|block| match block {
-                Block::Heading(_, text) | Block::Text(text) | Block::Alarm(text) | Block::Code(text) => {
-                    vec![text.as_str()]
-                }
-                Block::Items(items) => items.iter().map(String::as_str).collect(),
-                Block::Table(_) | Block::Fold(..) => Vec::new(),
-            })
-            .collect()
+        self.leaves().into_iter().flat_map(Block::texts).collect()
     }
 
     /// All blocks without children, in reading order.
@@ -106,6 +97,17 @@ pub(crate) enum Block {
 }
 
 impl Block {
+    /// Its own text: of items one each.
+    pub fn texts(&self) -> Vec<&str> {
+        match self {
+            Block::Heading(_, text) | Block::Text(text) | Block::Alarm(text) | Block::Code(text) => {
+                vec![text.as_str()]
+            }
+            Block::Items(items) => items.iter().map(String::as_str).collect(),
+            Block::Table(_) | Block::Fold(..) => Vec::new(),
+        }
+    }
+
     /// Whether it is a table without any figure.
     pub fn is_unknown(&self) -> bool {
         let Block::Table(table) = self else { return false };

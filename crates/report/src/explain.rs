@@ -22,8 +22,8 @@ use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
 use crate::explain_summary::{
-    NO_BLOCK_YET, Summary, answers, changed_plans, is_without_blocks_yet, notes, sentence, unchanged,
-    without_change,
+    Summary, answers, changed_plans, difference, headline, is_without_blocks_yet, no_explanations, notes,
+    rate_of, sentence, unchanged, without_change,
 };
 use crate::format::{Format, Screen};
 use crate::invalid;
@@ -73,7 +73,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         if let Some((_, all)) = &mut waiting {
             all.retain(|one| options.tests.is_empty() || options.tests.contains(&one.test));
         }
-        return explain_json::text(run, &found, &invalid, waiting, &warnings);
+        let headline = headline(run, (&comparison, judged.as_ref()), &asked, &found);
+        return explain_json::text(run, &headline, &found, &invalid, waiting, &warnings);
     }
     let mut rates_only = take_out(&mut found, |one| has_rates_only(run, one));
     let with_flamegraphs = take_out(&mut rates_only, |one| has_flamegraph(run, one));
@@ -113,10 +114,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     for one in &shown {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
-        let verdicts = judged.as_ref().map(|judged| verdicts_of(judged, one));
-        let said =
-            verdicts.unwrap_or_else(|| rate_of(&comparison, one).map(|rate| format!("{rate}, in one pass.")));
-        document.extend(said.map(Block::Text));
+        document.extend(difference(&comparison, judged.as_ref(), one).map(Block::Text));
         document.extend(findings(run, &comparison, one));
     }
     if options.tests.is_empty() {
@@ -191,15 +189,6 @@ fn in_short(
          `rqps explain {run} --all` of all."
     );
     [Block::Items(shown.iter().map(item).collect()), Block::Text(text)]
-}
-
-/// `pg18 is at 0.93 times pg17's rate`, of all windows.
-fn rate_of(comparison: &Comparison<'_>, one: &Explanation) -> Option<String> {
-    let arms = &comparison.runs()[0].arms;
-    let arm = comparison.find(&arms[one.arm])?;
-    let ratio = comparison.pair(*arm).ratio(&one.test)?;
-    let [base, arm] = [one.base, one.arm].map(|at| &arms[at].name);
-    Some(format!("{arm} is at {} times {base}'s rate", significant(ratio, 3)))
 }
 
 /// How the figures of verdicts and of explanations are computed.
@@ -546,44 +535,6 @@ fn differences(run: &Run, comparison: &Comparison<'_>, found: &[Explanation]) ->
 
 pub(crate) fn pair(run: &Run, one: &Explanation) -> String {
     format!("{} against {}", run.arms[one.arm].name, run.arms[one.base].name)
-}
-
-/// A sentence with the verdicts on the test.
-fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
-    let lines = judged.lines(one.arm, |test| test == one.test);
-    let line = lines.first()?;
-    let verdicts = line.verdicts().chain(line.changed_stalls()).chain(line.changed_resources());
-    let verdicts = verdicts.map(|verdict| line.part(verdict, judged));
-    let parts: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).chain(verdicts).collect();
-    (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
-}
-
-fn no_explanations(run: &Run, judged: Option<&Judged<'_>>, named_tests: bool, has_ratios: bool) -> String {
-    let name = run.folder.name();
-    if run.arms.len() < 2 {
-        return format!(
-            "There is no other arm to compare {} with, so there is nothing to explain.",
-            run.arms.first().map_or("base", |arm| &arm.name)
-        );
-    }
-    if named_tests {
-        return "These tests have no result on two arms, so there is nothing to explain.".to_owned();
-    }
-    if is_without_blocks_yet(run) {
-        return NO_BLOCK_YET.to_owned();
-    }
-    if judged.is_none() && !has_ratios {
-        return "No test has a valid result both on base and on another arm, so there is nothing to explain."
-            .to_owned();
-    }
-    let reason = match judged {
-        Some(judged) if judged.verdicts.blocks_done == 0 => {
-            return NO_BLOCK_YET.to_owned();
-        }
-        Some(_) => "No verdict shows a change",
-        None => "No rate differs by 5 % or more",
-    };
-    format!("{reason}, so there is nothing to explain. `rqps explain {name} TEST` examines a test anyway.")
 }
 
 fn arm_index(run: &Run, name: &str) -> Result<usize> {

@@ -16,6 +16,7 @@ use crate::tables::certificate::Waiting;
 /// All explanations of a run as one object, with the commits that wait for the disk, also those of unchanged tests.
 pub(crate) fn text(
     run: &Run,
+    headline: &str,
     found: &[Explanation],
     invalid: &[Invalid],
     waiting: Option<(CommitPromise, Vec<Waiting<'_>>)>,
@@ -35,6 +36,7 @@ pub(crate) fn text(
         .collect();
     pretty(&json!({
         "run": run.folder.name(),
+        "headline": headline,
         "summary": Summary::of(found).json(),
         "warnings": warnings,
         "explanations": explanations,

@@ -1,6 +1,6 @@
 //! What an explanation begins with: how many tests changed, and how often each cause is the first.
 
-use rqps_explain::{Cause, Explanation, Finding, Word};
+use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, Word};
 use rqps_model::counted;
 use rqps_store::Run;
 use serde_json::{Value, json};
@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use crate::comparison::Comparison;
 use crate::document::Block;
 use crate::explain::pair;
+use crate::invalid;
+use crate::number::significant;
 use crate::tables::{answer, undecided, verdicts};
 use crate::verdict_lines::Judged;
 
@@ -28,6 +30,91 @@ pub(crate) fn answers(comparison: &Comparison<'_>, judged: &Judged<'_>, arms: &[
             Some(Block::Items(several.iter().map(|arm| verdicts::brief(comparison, judged, *arm)).collect()))
         }
     }
+}
+
+/// What the text begins with, for programs: whether an arm got slower or costlier; else how often which cause is the
+/// first, how the only test differs, or why there is nothing to explain.
+pub(crate) fn headline(
+    run: &Run,
+    (comparison, judged): (&Comparison<'_>, Option<&Judged<'_>>),
+    asked: &ExplainRequest,
+    found: &[Explanation],
+) -> String {
+    let answer = judged
+        .filter(|_| asked.tests.is_empty())
+        .and_then(|judged| answers(comparison, judged, &asked.arms))
+        .map(|block| block.texts().join("\n"));
+    let of_first = || {
+        let first = found.first()?;
+        Some(format!("{}: {}", first.test, difference(comparison, judged, first)?))
+    };
+    let none = || no_explanations(run, judged, !asked.tests.is_empty(), invalid::has_ratios(comparison));
+    answer.or_else(|| Summary::of(found).text()).or_else(of_first).unwrap_or_else(none)
+}
+
+/// A sentence on how a test differs from base.
+pub(crate) fn difference(
+    comparison: &Comparison<'_>,
+    judged: Option<&Judged<'_>>,
+    one: &Explanation,
+) -> Option<String> {
+    match judged {
+        Some(judged) => verdicts_of(judged, one),
+        None => rate_of(comparison, one).map(|rate| format!("{rate}, in one pass.")),
+    }
+}
+
+/// `pg18 is at 0.93 times pg17's rate`, of all windows.
+pub(crate) fn rate_of(comparison: &Comparison<'_>, one: &Explanation) -> Option<String> {
+    let arms = &comparison.runs()[0].arms;
+    let arm = comparison.find(&arms[one.arm])?;
+    let ratio = comparison.pair(*arm).ratio(&one.test)?;
+    let [base, arm] = [one.base, one.arm].map(|at| &arms[at].name);
+    Some(format!("{arm} is at {} times {base}'s rate", significant(ratio, 3)))
+}
+
+/// A sentence with the verdicts on the test.
+fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
+    let lines = judged.lines(one.arm, |test| test == one.test);
+    let line = lines.first()?;
+    let verdicts = line.verdicts().chain(line.changed_stalls()).chain(line.changed_resources());
+    let verdicts = verdicts.map(|verdict| line.part(verdict, judged));
+    let parts: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).chain(verdicts).collect();
+    (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
+}
+
+/// Why there is no explanation.
+pub(crate) fn no_explanations(
+    run: &Run,
+    judged: Option<&Judged<'_>>,
+    named_tests: bool,
+    has_ratios: bool,
+) -> String {
+    let name = run.folder.name();
+    if run.arms.len() < 2 {
+        return format!(
+            "There is no other arm to compare {} with, so there is nothing to explain.",
+            run.arms.first().map_or("base", |arm| &arm.name)
+        );
+    }
+    if named_tests {
+        return "These tests have no result on two arms, so there is nothing to explain.".to_owned();
+    }
+    if is_without_blocks_yet(run) {
+        return NO_BLOCK_YET.to_owned();
+    }
+    if judged.is_none() && !has_ratios {
+        return "No test has a valid result both on base and on another arm, so there is nothing to explain."
+            .to_owned();
+    }
+    let reason = match judged {
+        Some(judged) if judged.verdicts.blocks_done == 0 => {
+            return NO_BLOCK_YET.to_owned();
+        }
+        Some(_) => "No verdict shows a change",
+        None => "No rate differs by 5 % or more",
+    };
+    format!("{reason}, so there is nothing to explain. `rqps explain {name} TEST` examines a test anyway.")
 }
 
 /// The first findings on what changed.
@@ -126,7 +213,7 @@ pub(crate) fn unchanged(run: &Run, tests: &str) -> String {
     )
 }
 
-pub(crate) const NO_BLOCK_YET: &str = "No block is done yet, so there are no verdicts to explain.";
+const NO_BLOCK_YET: &str = "No block is done yet, so there are no verdicts to explain.";
 
 /// Whether a run of blocks has begun none.
 pub(crate) fn is_without_blocks_yet(run: &Run) -> bool {

@@ -515,7 +515,7 @@ impl Line<'_> {
     /// One verdict in words.
     pub fn part(&self, verdict: &Verdict, judged: &Judged<'_>) -> String {
         let (operation, blocks) = (self.operation, verdict.blocks);
-        let mei = words::percent(verdict.mei);
+        let mei = words::what_matters(verdict);
         let name = verdict.metric.measure().label;
         let is = if verdict.metric.measure().is_plural { "are" } else { "is" };
         let chance = if verdict.may_be_chance() { ", which may be chance" } else { "" };

@@ -60,6 +60,14 @@ pub(crate) fn percent(share: f64) -> String {
     if percent.abs() < 0.995 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }
 
+/// The smallest change that matters: `2.0 %`, or of what operations have little of `0.01 per operation`.
+pub(crate) fn what_matters(one: &Verdict) -> String {
+    match one.mei_is_per_op {
+        true => format!("{} per operation", one.metric.measure().per_op_min),
+        false => percent(one.mei),
+    }
+}
+
 /// The smallest change that could have been detected.
 pub(crate) fn detectable(share: f64) -> String {
     match share {
@@ -191,12 +199,12 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
         let nearest = if verdict.low > 1.0 { verdict.low - 1.0 } else { 1.0 - verdict.high };
         remarks.push(match nearest > verdict.mei {
             true => "its size takes more blocks to confirm".to_owned(),
-            false => format!("may be smaller than the {} that matters", percent(verdict.mei)),
+            false => format!("may be smaller than the {} that matters", what_matters(verdict)),
         });
     }
     remarks.extend(verdict.tags.iter().filter_map(|tag| match tag {
         Tag::TinyShift => {
-            Some(format!("a real change, but smaller than the {} that matters", percent(verdict.mei)))
+            Some(format!("a real change, but smaller than the {} that matters", what_matters(verdict)))
         }
         Tag::Bimodal => {
             Some("bimodal: the blocks are of two kinds, as if the arm were in one of two states".to_owned())

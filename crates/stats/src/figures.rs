@@ -31,8 +31,9 @@ pub(crate) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The minimum effect of interest, as a share. At least the metric's minimum difference per operation.
-    fn mei(&self) -> f64 {
+    /// The minimum effect of interest, as a share: at least the metric's minimum difference per operation; and whether
+    /// it is that.
+    fn mei(&self) -> (f64, bool) {
         let mei = self.rules.mei(&self.test.name, self.metric);
         let base_mean = |count: usize| {
             let known = &self.pairs.0[..count.min(self.pairs.len())];
@@ -40,7 +41,8 @@ impl Case<'_> {
         };
         // Uses the blocks of the first look, so that further blocks do not change it.
         let base = base_mean(self.rules.looks[0].blocks).or_else(|| base_mean(usize::MAX));
-        base.map_or(mei, |base| mei.max(self.metric.measure().per_op_min / base))
+        let per_op = base.map(|base| self.metric.measure().per_op_min / base).filter(|per_op| *per_op > mei);
+        (per_op.unwrap_or(mei), per_op.is_some())
     }
 
     fn data(&self) -> Data<'_> {
@@ -156,6 +158,7 @@ impl Case<'_> {
 
     fn blank(&self) -> Verdict {
         let looks_reached = self.rules.looks_reached(self.pairs.len());
+        let (mei, mei_is_per_op) = self.mei();
         let at_look = looks_reached.checked_sub(1).map(|place| self.rules.looks[place].blocks);
         Verdict {
             test: self.test.name.clone(),
@@ -182,7 +185,8 @@ impl Case<'_> {
             moderated_sd: f64::NAN,
             df: 0.0,
             mde80: f64::INFINITY,
-            mei: self.mei(),
+            mei,
+            mei_is_per_op,
             blocks_to_resolve: None,
             tags: Vec::new(),
         }

@@ -133,6 +133,8 @@ pub struct Verdict {
     pub mde80: f64,
     /// The minimum effect of interest, as a share.
     pub mei: f64,
+    /// Whether that is the smallest amount per operation that matters, which is a larger share than the rules ask for.
+    pub mei_is_per_op: bool,
     /// Further blocks after which it will be decided with 80 % probability if the ratio is as estimated. None
     /// if it is decided or nothing can be predicted. For stalls, the blocks to the next look if windows
     /// suggest a change.

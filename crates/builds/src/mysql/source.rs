@@ -6,6 +6,8 @@ use super::Mysql;
 use crate::source::code::{Site, SourceCode, Step, path_text, read_file};
 use crate::source::flavour::System;
 
+const VERSION_FILES: [&str; 2] = ["MYSQL_VERSION", "VERSION"];
+
 impl SourceCode for Mysql {
     fn systems(&self) -> &'static [System] {
         &[System::Cmake]
@@ -13,8 +15,7 @@ impl SourceCode for Mysql {
 
     /// Only MariaDB's file has the maturity of the server. MySQL's was also called `VERSION` before 8.0.
     fn version(&self, tree: &Path) -> Option<String> {
-        let files = ["MYSQL_VERSION", "VERSION"];
-        let file = files.iter().find_map(|name| read_file(tree, name))?;
+        let file = VERSION_FILES.iter().find_map(|name| read_file(tree, name))?;
         let value = |key: &str| {
             let line = file.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='))?;
             Some(line.trim().trim_matches('"').to_owned())
@@ -32,6 +33,10 @@ impl SourceCode for Mysql {
         } else {
             "`MYSQL_VERSION` or `VERSION`, as MySQL's source has"
         }
+    }
+
+    fn telling_files(&self) -> &'static [&'static str] {
+        &VERSION_FILES
     }
 
     fn programs(&self, _site: &Site<'_>) -> Vec<&'static str> {

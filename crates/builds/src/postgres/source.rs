@@ -11,6 +11,10 @@ use crate::source::flavour::System;
 const EXTENSIONS: [&str; 6] =
     ["amcheck", "pageinspect", "pg_buffercache", "pg_prewarm", "pg_stat_statements", "pgstattuple"];
 
+/// What tells the version.
+const CONFIGURE: &str = "configure";
+const MESON: &str = "meson.build";
+
 /// Output of bison and of perl.
 const OUTPUT: [&str; 2] = ["src/backend/parser/gram.c", "src/backend/catalog/postgres.bki"];
 
@@ -28,19 +32,23 @@ impl SourceCode for Postgres {
 
     fn version(&self, tree: &Path) -> Option<String> {
         let is_postgres = |text: &str| text.contains("PostgreSQL") || text.contains("postgresql");
-        let configure = read_file(tree, "configure").unwrap_or_default();
+        let configure = read_file(tree, CONFIGURE).unwrap_or_default();
         if let Some((_, rest)) = configure.split_once("PACKAGE_VERSION='")
             && is_postgres(&configure)
         {
             return rest.split('\'').next().map(str::to_owned);
         }
-        let meson = read_file(tree, "meson.build")?;
+        let meson = read_file(tree, MESON)?;
         let (_, rest) = meson.split_once("version: '").filter(|_| is_postgres(&meson))?;
         rest.split('\'').next().map(str::to_owned)
     }
 
     fn identified_by(&self) -> &'static str {
         "`configure` or `meson.build` of Postgres"
+    }
+
+    fn telling_files(&self) -> &'static [&'static str] {
+        &[CONFIGURE, MESON, OUTPUT[0], OUTPUT[1]]
     }
 
     fn programs(&self, site: &Site<'_>) -> Vec<&'static str> {
@@ -74,7 +82,7 @@ impl SourceCode for Postgres {
 
 fn with_make(site: &Site<'_>) -> Vec<Step> {
     let flavour = site.flavour;
-    let configure = Step::new("configuring", path_text(&site.tree.join("configure")), &["--disable-rpath"])
+    let configure = Step::new("configuring", path_text(&site.tree.join(CONFIGURE)), &["--disable-rpath"])
         .args(
             [format!("--prefix={}", path_text(&site.prefix))]
                 .into_iter()

@@ -6,13 +6,15 @@ use super::Rocksdb;
 use crate::source::code::{Site, SourceCode, Step, path_text, read_file};
 use crate::source::flavour::System;
 
+const VERSION_FILE: &str = "include/rocksdb/version.h";
+
 impl SourceCode for Rocksdb {
     fn systems(&self) -> &'static [System] {
         &[System::Cmake]
     }
 
     fn version(&self, tree: &Path) -> Option<String> {
-        let header = read_file(tree, "include/rocksdb/version.h")?;
+        let header = read_file(tree, VERSION_FILE)?;
         let part = |name: &str| {
             let line =
                 header.lines().find_map(|line| line.strip_prefix(&format!("#define ROCKSDB_{name} ")))?;
@@ -23,6 +25,10 @@ impl SourceCode for Rocksdb {
 
     fn identified_by(&self) -> &'static str {
         "`include/rocksdb/version.h`"
+    }
+
+    fn telling_files(&self) -> &'static [&'static str] {
+        &[VERSION_FILE]
     }
 
     fn programs(&self, _site: &Site<'_>) -> Vec<&'static str> {

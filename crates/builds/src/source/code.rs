@@ -23,6 +23,9 @@ pub(crate) trait SourceCode: Sync {
         false
     }
 
+    /// The files that `version` and `programs` look at.
+    fn telling_files(&self) -> &'static [&'static str];
+
     /// Programs that the build runs besides the compiler.
     fn programs(&self, site: &Site<'_>) -> Vec<&'static str>;
 

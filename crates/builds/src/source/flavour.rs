@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use rqps_model::Dbms;
+use rqps_model::{Dbms, did_you_mean};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -217,7 +217,10 @@ fn read(name: &str) -> Result<toml::Table> {
     } else {
         let known = SHIPPED.iter().find(|(known, _)| *known == name);
         let shipped = || shipped_flavours().collect::<Vec<_>>().join(", ");
-        let unknown = || Error::UnknownFlavour { name: name.to_owned(), shipped: shipped() };
+        let unknown = || {
+            let meant = did_you_mean(name, shipped_flavours());
+            Error::UnknownFlavour { name: name.to_owned(), meant, shipped: shipped() }
+        };
         known.map(|(_, text)| (*text).to_owned()).ok_or_else(unknown)?
     };
     let valid = toml::from_str::<File>(&text).and_then(|_valid| toml::from_str(&text));

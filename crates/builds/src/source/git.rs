@@ -106,6 +106,12 @@ impl Repository {
         Repository::at(dirs, &path, spec.place.clone(), reference)
     }
 
+    /// A file of this commit.
+    pub fn file(&self, name: &str) -> Option<String> {
+        let blob = format!("{}:{name}", self.commit);
+        self.twin.run_on_twin("read a file of", &["cat-file", "blob", &blob]).ok()
+    }
+
     /// The first parents of this commit back to `good`, both included, newest first.
     fn line_from(&self, good: &str) -> Result<Vec<Commit>> {
         const LIST: &str = "list the commits of";

@@ -9,6 +9,7 @@ mod ccache;
 pub(crate) mod code;
 pub(crate) mod flavour;
 pub(crate) mod git;
+pub(crate) mod lacking;
 mod place;
 mod runner;
 mod tools;
@@ -125,19 +126,6 @@ pub(crate) fn check(code: &dyn SourceCode, dbms: Dbms, spec: &SourceSpec) -> Res
         return Err(Error::NotSource { place: spec.place.clone(), dbms, reason });
     }
     Ok(())
-}
-
-/// See [`crate::check_reference`].
-pub(crate) fn check_reference(
-    dirs: &Dirs,
-    dbms: Dbms,
-    spec: &SourceSpec,
-    watch: &mut Watch<'_>,
-) -> Result<()> {
-    if spec.reference.is_none() || place::identity_by_name(spec).is_some() {
-        return Ok(());
-    }
-    Source::find(dirs, dbms, spec, watch).map(|_source| ())
 }
 
 /// A hash of everything that determines the result.

@@ -11,11 +11,12 @@ use rqps_model::{Dbms, SourceSpec};
 use rustix::fs::FileType;
 use sha2::{Digest, Sha256};
 
+use super::code::read_file;
 use super::git::{self, Repository};
 use super::twin::Twin;
 use super::watch::Watch;
 use crate::digest::{hex, sha256_hex};
-use crate::dirs::Dirs;
+use crate::dirs::{Dirs, create_open_dir};
 use crate::error::{Error, Result};
 use crate::held_dir::{self, HeldDir};
 use crate::plain_file;
@@ -57,6 +58,45 @@ pub(crate) fn identity_by_name(spec: &SourceSpec) -> Option<String> {
 
 fn commit_identity(commit: &str) -> String {
     format!("commit {}", commit.to_lowercase())
+}
+
+/// Whether a spec names a git repository, and not its files as they are.
+pub(crate) fn is_repository(spec: &SourceSpec) -> bool {
+    spec.is_remote() || spec.reference.is_some() || git::is_bare(Path::new(&spec.place))
+}
+
+/// Writes those of these files that a source has into an empty directory; false if it is no directory or repository.
+/// Fetches remote repositories.
+pub(crate) fn outline(
+    dirs: &Dirs,
+    spec: &SourceSpec,
+    names: &[&str],
+    into: &Path,
+    watch: &mut Watch<'_>,
+) -> Result<bool> {
+    let place = Path::new(&spec.place);
+    let place = &std::path::absolute(place).map_err(Error::file("examine", place))?;
+    if !spec.is_remote() && !place.is_dir() {
+        return Ok(false);
+    }
+    let repository = match is_repository(spec) {
+        true if spec.is_remote() => Some(Repository::mirror(dirs, spec, watch)?),
+        true => Some(Repository::local(dirs, place, spec.reference.as_deref())?),
+        false => None,
+    };
+    for name in names {
+        let text = match &repository {
+            Some(repository) => repository.file(name),
+            None => read_file(place, name),
+        };
+        let Some(text) = text else { continue };
+        let path = into.join(name);
+        if let Some(folder) = path.parent() {
+            create_open_dir(folder)?;
+        }
+        fs::write(&path, text).map_err(Error::file("write", &path))?;
+    }
+    Ok(true)
 }
 
 impl Source {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::flavour::{Flavour, Requirements};
+use super::flavour::{Flavour, Requirements, System};
 use crate::error::{Error, Result};
 use crate::user::server_user;
 
@@ -23,6 +23,9 @@ const PACKAGES: [(&str, &str); 7] = [
     ("xz", "xz-utils"),
     ("c++", "g++"),
 ];
+
+/// Where headers are looked for without a compiler that knows where its own are.
+const INCLUDED: [&str; 2] = ["/usr/local/include", "/usr/include"];
 
 /// Looks a program up in the search path, or by its own path if it has a `/`.
 pub(crate) fn find(program: &str, path: &str) -> Option<PathBuf> {
@@ -52,22 +55,35 @@ pub(crate) fn check(
     programs: &[&str],
     requirements: &Requirements,
 ) -> Result<()> {
-    let path = search_path(flavour);
-    let env_programs = ["AR", "NM", "RANLIB", "LD"].into_iter().filter_map(|name| flavour.env.get(name));
-    let programs = programs.iter().map(|program| (*program).to_owned()).chain(env_programs.cloned());
-    let mut missing_items: Vec<(String, String)> = programs
-        .filter(|program| find(program, path).is_none())
-        .map(|program| (program.clone(), package_of(&program)))
-        .collect();
-    if let Some(compiler) = find(&flavour.cc, path) {
-        let basic = ("stdio.h".to_owned(), "libc6-dev".to_owned());
-        let headers = [basic].into_iter().chain(requirements.headers.iter().cloned());
-        missing_items.extend(headers.filter(|(header, _)| !has_header(&compiler, flavour, header)));
-    }
-    if missing_items.is_empty() { Ok(()) } else { Err(missing(what, &missing_items)) }
+    let lacking = lacking(flavour, programs, requirements);
+    if lacking.is_empty() { Ok(()) } else { Err(missing(what, &lacking)) }
 }
 
-fn missing(what: &str, missing_items: &[(String, String)]) -> Error {
+/// The programs, the compiler among them, and headers that are not installed, each with its package.
+pub(crate) fn lacking(
+    flavour: &Flavour,
+    programs: &[&str],
+    requirements: &Requirements,
+) -> Vec<(String, String)> {
+    let path = search_path(flavour);
+    let compilers = [Some(&flavour.cc), Some(&flavour.cxx).filter(|_| flavour.system == System::Cmake)];
+    let env_programs = ["AR", "NM", "RANLIB", "LD"].into_iter().filter_map(|name| flavour.env.get(name));
+    let programs = programs.iter().map(|program| (*program).to_owned()).chain(env_programs.cloned());
+    let programs = compilers.into_iter().flatten().cloned().chain(programs);
+    let absent = programs.filter(|program| find(program, path).is_none());
+    let mut lacking: Vec<(String, String)> =
+        absent.map(|program| (program.clone(), package_of(&program))).collect();
+    let basic = ("stdio.h".to_owned(), "libc6-dev".to_owned());
+    let headers = [basic].into_iter().chain(requirements.headers.iter().cloned());
+    let compiler = find(&flavour.cc, path);
+    lacking.extend(headers.filter(|(header, _)| match &compiler {
+        Some(compiler) => !has_header(compiler, flavour, header),
+        None => !INCLUDED.iter().any(|directory| Path::new(directory).join(header).is_file()),
+    }));
+    lacking
+}
+
+pub(crate) fn missing(what: &str, missing_items: &[(String, String)]) -> Error {
     let names: Vec<&str> = missing_items.iter().map(|(name, _)| name.as_str()).collect();
     let mut packages: Vec<&str> = missing_items.iter().map(|(_, package)| package.as_str()).collect();
     packages.sort_unstable();
@@ -108,7 +124,6 @@ fn has_header(compiler: &Path, flavour: &Flavour, header: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::flavour::System;
     use rqps_model::Dbms;
 
     #[test]

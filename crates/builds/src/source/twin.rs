@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rqps_model::did_you_mean;
 use rustix::fs::FileType;
 
 use super::tools::PATH;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::held_dir::HeldDir;
 use crate::user::{MOVE_CACHE, ServerUser, server_user};
 
-/// Prefix of a twin's name; its creator's pid follows.
+/// Prefix of the name of a twin, or of another directory for a moment; its creator's pid follows.
 const PREFIX: &str = "twin-";
 
 /// The whole configuration of a twin.
@@ -56,15 +57,8 @@ impl Twin {
         for directory in [path, &git_dir, &shared.join("objects")] {
             user.check_reachable(directory, REMEDY)?;
         }
-        let twins = dirs.cache.join("source/git");
-        create_open_dir(&twins)?;
-        remove_leftovers(&twins)?;
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let dir = twins.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        DirBuilder::new().mode(0o700).create(&dir).map_err(Error::file("create", &dir))?;
-        let twin = Twin { dir: Partial { path: dir }, original: path.to_path_buf(), user };
-        twin.user.check_reachable(&twins, MOVE_CACHE)?;
+        let twin = Twin { dir: scratch(dirs)?, original: path.to_path_buf(), user };
+        twin.user.check_reachable(&folder(dirs), MOVE_CACHE)?;
         twin.fill(&git_dir, &shared)?;
         Ok(twin)
     }
@@ -122,9 +116,17 @@ impl Twin {
             .or_else(|| resolve(format!("refs/remotes/origin/{reference}^{{commit}}")))
             .ok_or_else(|| {
                 let place = self.original.to_string_lossy().into_owned();
-                let reason = format!("it has no commit, tag or branch `{reference}`");
+                let meant = self.reference_meant(reference).map(|question| format!(". {question}"));
+                let reason =
+                    format!("it has no commit, tag or branch `{reference}`{}", meant.unwrap_or_default());
                 Error::Git { action: "find the commit in", place, reason }
             })
+    }
+
+    /// A tag or branch, also of `origin`, whose name is near.
+    fn reference_meant(&self, reference: &str) -> Option<String> {
+        let listed = self.run_on_twin("open", &["for-each-ref", "--format=%(refname:short)"]).ok()?;
+        did_you_mean(reference, listed.lines().map(|name| name.strip_prefix("origin/").unwrap_or(name)))
     }
 
     /// The source files of the checkout, sorted: tracked files, and untracked ones that are not ignored, so
@@ -193,6 +195,23 @@ impl Twin {
             false => !name.starts_with("GIT_"),
         }
     }
+}
+
+/// Where twins are.
+fn folder(dirs: &Dirs) -> PathBuf {
+    dirs.cache.join("source/git")
+}
+
+/// A new directory that is removed when dropped, or by another process if this one is killed.
+pub(crate) fn scratch(dirs: &Dirs) -> Result<Partial> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let folder = folder(dirs);
+    create_open_dir(&folder)?;
+    remove_leftovers(&folder)?;
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = folder.join(format!("{PREFIX}{}-{number}", std::process::id()));
+    DirBuilder::new().mode(0o700).create(&path).map_err(Error::file("create", &path))?;
+    Ok(Partial { path })
 }
 
 /// The repository's git directory, and the one that it shares with other checkouts.

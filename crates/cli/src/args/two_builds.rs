@@ -5,6 +5,7 @@ use crate::complete;
 use clap::Args;
 use rqps_plan::limits;
 use rqps_report::Detector;
+use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Args)]
 pub struct UpgradeArgs {
@@ -86,6 +87,13 @@ pub struct GateArgs {
     /// Measure what seven tests cost in instructions and CPU time, and judge no rates: a few minutes
     #[arg(long, requires = "head", conflicts_with_all = ["plan", "run"])]
     pub quick: bool,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+/// How a gate answers.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
+pub struct AnswerArgs {
     /// Write a Markdown summary; `-` for standard output, the default unless another output goes there
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,

@@ -1,15 +1,19 @@
 //! `gate`: pass or fail a change, by verdicts on base and head measured together, or on an existing run.
 
-use crate::args::GateArgs;
+use super::run::Hopeless;
+use crate::args::{AnswerArgs, GateArgs};
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
-use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out};
+use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out, search};
+use anyhow::Context as _;
+use rqps_executor::Execution;
 use rqps_model::short_hash;
 use rqps_plan::Plan;
 use rqps_report::{Detector, Format, Gate, GateRules, Outcome};
 use rqps_store::{Arm, Run, RunFolder, Status};
-use std::io::IsTerminal;
-use std::path::Path;
+use serde::{Deserialize, Serialize};
+use std::io::{ErrorKind, IsTerminal};
+use std::path::{Path, PathBuf, absolute};
 use std::process::ExitCode;
 
 /// The default plan.
@@ -18,46 +22,103 @@ const PLAN: &str = "verdicts";
 const QUICK_PLAN: &str = "quick";
 /// Means standard output.
 const STDOUT: &str = "-";
+/// In the folder of a run that was begun by a gate: what it was asked for.
+const ASKED_FILE: &str = "gate-asked.json";
+
+/// What a gate was asked for. A resume of its run answers as the gate would have.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Asked {
+    answer: AnswerArgs,
+    /// Of the summary; `None`: as fits standard output.
+    format: Option<Format>,
+}
 
 pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
-    context
-        .require_format(&[Format::Text, Format::Markdown], "outputs are --markdown, --junit and --json")?;
-    check_outputs(args)?;
+    require_format(context)?;
+    check_outputs(&args.answer)?;
+    let asked = Asked { answer: args.answer.clone(), format: named_format(context) };
     match (&args.run, &args.base, &args.head) {
         (Some(plan), ..) if plan.ends_with(".toml") => {
             Err(Usage(format!("{plan} is a plan: rqps gate --plan {plan} --base BUILD --head BUILD")).into())
         }
-        (Some(run), ..) => judge(context, &context.results_path(run)?, args),
+        (Some(run), ..) => judge(context, &context.results_path(run)?, &asked),
         (None, Some(base), Some(head)) if base == head => {
             Err(Usage(format!("--base and --head are both {base}: name two builds")).into())
         }
         (None, Some(base), Some(head)) => {
             let mut plan = plan(base, head, args)?;
-            super::run::fit_to_budget(&mut plan)?;
+            super::run::fit_to_budget(&mut plan, Hopeless::FOR_VERDICTS)?;
             let execution = super::run::begin(context, plan)?;
+            asked.keep(&execution.folder())?;
             say_if_same(&execution.arms());
-            let (folder, mut is_judged) = (execution.folder(), false);
-            write_cut_off(&folder, args)?;
-            let ended = super::run::execute_then(context, execution, |folder| {
-                is_judged = true;
-                super::run::write_report(folder)?;
-                judge(context, folder, args)
-            });
-            // Who reads the outputs finds them, however the run ended.
-            if let Err(error) = &ended
-                && !is_judged
-            {
-                let run = RunFolder::open(&folder)?;
-                let why = format!("{error:#}");
-                write(context, &rqps_report::gate_of_failed(&run, &rules(&run, args)?, &why)?, args)?;
-            }
-            ended
+            execute(context, execution, &asked)
         }
         _ => {
             Err(Usage("nothing to judge: write rqps gate RUN, or rqps gate --base BUILD --head BUILD".into())
                 .into())
         }
     }
+}
+
+fn require_format(context: &Context) -> anyhow::Result<()> {
+    context.require_format(&[Format::Text, Format::Markdown], "outputs are --markdown, --junit and --json")
+}
+
+fn named_format(context: &Context) -> Option<Format> {
+    context.names_format.then_some(context.format)
+}
+
+impl Asked {
+    /// What the gate that began the run in `folder` was asked for; `None` of any other run.
+    pub fn of(folder: &Path) -> anyhow::Result<Option<Self>> {
+        let path = folder.join(ASKED_FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            read => read.with_context(|| format!("cannot read {}", path.display()))?,
+        };
+        let broken = || format!("{}: delete it to resume the run without the gate's answer", path.display());
+        Ok(Some(serde_json::from_str(&text).with_context(broken)?))
+    }
+
+    /// Keeps it with the run: a resume may be started from another directory.
+    fn keep(&self, folder: &Path) -> anyhow::Result<()> {
+        let mut answer = self.answer.clone();
+        for place in [&mut answer.markdown, &mut answer.junit, &mut answer.json].into_iter().flatten() {
+            if place != STDOUT {
+                *place = absolute(&*place)?.to_string_lossy().into_owned();
+            }
+        }
+        search::write(folder, ASKED_FILE, &Self { answer, format: self.format })
+    }
+}
+
+/// Runs the rest of a gate's execution, and answers.
+fn execute(context: &Context, execution: Execution, asked: &Asked) -> anyhow::Result<ExitCode> {
+    let (folder, mut is_judged) = (execution.folder(), false);
+    write_cut_off(&folder, &asked.answer)?;
+    let ended = super::run::execute_then(context, execution, |folder| {
+        is_judged = true;
+        super::run::write_report(folder)?;
+        judge(context, folder, asked)
+    });
+    // Who reads the outputs finds them, however the run ended.
+    if let Err(error) = &ended
+        && !is_judged
+    {
+        let run = RunFolder::open(&folder)?;
+        let short = error.downcast_ref().map(rqps_executor::Error::short_text);
+        let why = short.unwrap_or_else(|| crate::chain(error));
+        write(context, &rqps_report::gate_of_failed(&run, &rules(&run, &asked.answer)?, &why)?, asked)?;
+    }
+    ended
+}
+
+/// Continues a gate's run, and answers as the gate would have.
+pub fn resume(context: &Context, execution: Execution, mut asked: Asked) -> anyhow::Result<ExitCode> {
+    require_format(context)?;
+    check_outputs(&asked.answer)?;
+    asked.format = named_format(context).or(asked.format);
+    execute(context, execution, &asked)
 }
 
 /// As of a commit that changes no code: the gate passes, and costs nothing but time.
@@ -86,7 +147,7 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
     }
     .plan()?;
     // Its plan leaves them out, and its list has them only on request.
-    let asks = |detector| args.fail_on.contains(&Some(detector));
+    let asks = |detector| args.answer.fail_on.contains(&Some(detector));
     plan.verdict.rates |= args.quick && (asks(Detector::Rate) || asks(Detector::Stalls));
     if args.plan.is_none() {
         super::run::fit_windows(&mut plan);
@@ -95,7 +156,7 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
 }
 
 /// Judges the run in `folder` and writes the outputs; the exit code is the result.
-fn judge(context: &Context, folder: &Path, args: &GateArgs) -> anyhow::Result<ExitCode> {
+fn judge(context: &Context, folder: &Path, asked: &Asked) -> anyhow::Result<ExitCode> {
     let run = RunFolder::open(folder)?;
     if run.status.status != Status::Complete {
         let how = match run.status.status {
@@ -105,8 +166,8 @@ fn judge(context: &Context, folder: &Path, args: &GateArgs) -> anyhow::Result<Ex
         };
         out::message(&format!("{how}: judging what it has measured"));
     }
-    let gate = rqps_report::gate(&run, &rules(&run, args)?)?;
-    write(context, &gate, args)?;
+    let gate = rqps_report::gate(&run, &rules(&run, &asked.answer)?)?;
+    write(context, &gate, asked)?;
     out::commands(&format!("why         rqps explain {}", folder.display()));
     Ok(match gate.outcome {
         Outcome::Regressed => ExitCode::from(EXIT_REGRESSION),
@@ -116,7 +177,7 @@ fn judge(context: &Context, folder: &Path, args: &GateArgs) -> anyhow::Result<Ex
     })
 }
 
-fn rules(run: &Run, args: &GateArgs) -> anyhow::Result<GateRules> {
+fn rules(run: &Run, args: &AnswerArgs) -> anyhow::Result<GateRules> {
     Ok(GateRules {
         fail_on: match args.fail_on.is_empty() {
             true => rqps_report::fail_on_of(run)?,
@@ -129,7 +190,12 @@ fn rules(run: &Run, args: &GateArgs) -> anyhow::Result<GateRules> {
 
 /// Writes the requested outputs; the summary goes to standard output unless another output does, or it is written to a
 /// file: then its first line tells the outcome, on standard error if standard output is taken.
-fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> {
+fn write(context: &Context, gate: &Gate, asked: &Asked) -> anyhow::Result<()> {
+    let args = &asked.answer;
+    let is_text = match asked.format {
+        Some(format) => format == Format::Text,
+        None => std::io::stdout().is_terminal(),
+    };
     for (place, text) in outputs(gate, args) {
         match place {
             None => {}
@@ -141,7 +207,7 @@ fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> 
         out::message(gate.heading());
     } else if args.markdown.is_some() {
         out::print_line(gate.heading())?;
-    } else if context.format == Format::Text && (context.names_format || std::io::stdout().is_terminal()) {
+    } else if is_text {
         out::print_line(&gate.text(context.screen())?)?;
     } else {
         out::print(&gate.markdown)?;
@@ -151,13 +217,11 @@ fn write(context: &Context, gate: &Gate, args: &GateArgs) -> anyhow::Result<()> 
 
 /// Writes the files as they stay if rqps is killed, or ended at once by a second Ctrl-C: else there would be none, or
 /// those of another run.
-fn write_cut_off(folder: &Path, args: &GateArgs) -> anyhow::Result<()> {
+fn write_cut_off(folder: &Path, args: &AnswerArgs) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
     let why = format!("interrupted; `rqps gate {}` judges what it has measured", run.folder.name());
     let gate = rqps_report::gate_of_failed(&run, &rules(&run, args)?, &why)?;
     for (place, text) in outputs(&gate, args) {
-        // A pipe would have two of them.
-        let is_file = |path: &Path| path.metadata().ok().is_none_or(|found| found.is_file());
         if let Some(path) = place.filter(|place| *place != STDOUT).map(Path::new)
             && is_file(path)
         {
@@ -167,30 +231,42 @@ fn write_cut_off(folder: &Path, args: &GateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn outputs<'a>(gate: &'a Gate, args: &'a GateArgs) -> [(Option<&'a str>, &'a str); 3] {
+fn outputs<'a>(gate: &'a Gate, args: &'a AnswerArgs) -> [(Option<&'a str>, &'a str); 3] {
     let places = [&args.markdown, &args.junit, &args.json];
     let texts = [&gate.markdown, &gate.junit, &gate.json];
     std::array::from_fn(|at| (places[at].as_deref(), texts[at].as_str()))
 }
 
-/// Rejects two outputs on standard output, and files whose folder does not exist, before anything is measured.
-fn check_outputs(args: &GateArgs) -> anyhow::Result<()> {
-    let places = [("--markdown", &args.markdown), ("--junit", &args.junit), ("--json", &args.json)];
-    for (option, place) in places.iter().filter_map(|(option, place)| Some((option, place.as_deref()?))) {
-        let folder = Path::new(place).parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return Err(Usage(format!("{option} {place}: there is no folder {}", folder.display())).into());
-        }
-    }
+/// Rejects two outputs in one place, and files whose folder does not exist, before anything is measured.
+fn check_outputs(args: &AnswerArgs) -> anyhow::Result<()> {
     if stdouts(args) > 1 {
         return Err(
             Usage("only one output can go to standard output: name files for the others".into()).into()
         );
     }
+    let places = [("--markdown", &args.markdown), ("--junit", &args.junit), ("--json", &args.json)];
+    let mut files: Vec<(&str, PathBuf)> = Vec::new();
+    for (option, place) in places.iter().filter_map(|(option, place)| Some((option, place.as_deref()?))) {
+        let folder = Path::new(place).parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(Usage(format!("{option} {place}: there is no folder {}", folder.display())).into());
+        }
+        let file = absolute(place)?;
+        if let Some((other, _)) = files.iter().find(|(_, known)| *known == file && is_file(known)) {
+            let why = format!("{other} and {option} both name {place}: name a file for each");
+            return Err(Usage(why).into());
+        }
+        files.push((*option, file));
+    }
     Ok(())
 }
 
-fn stdouts(args: &GateArgs) -> usize {
+/// Whether a place is a file, or would be: two outputs may go to /dev/null, and none is written twice to a pipe.
+fn is_file(path: &Path) -> bool {
+    path.metadata().ok().is_none_or(|found| found.is_file())
+}
+
+fn stdouts(args: &AnswerArgs) -> usize {
     [&args.markdown, &args.junit, &args.json]
         .into_iter()
         .filter(|place| place.as_deref() == Some(STDOUT))
@@ -202,6 +278,7 @@ mod tests {
     use super::plan;
     use crate::args::{Cli, Verb};
     use crate::search::first_verdicts_seconds;
+    use crate::verbs::run::{Hopeless, fit_to_budget};
     use clap::Parser;
     use rqps_plan::Plan;
 
@@ -224,5 +301,14 @@ mod tests {
         assert_eq!((blocks("5m").windows, blocks("5m").blocks_max), (1, 3));
         assert_eq!((blocks("15m").windows, blocks("15m").blocks_max), (2, 18));
         assert!(first_verdicts_seconds(&plan_of(&["--budget", "5m"])) <= 300.0);
+    }
+
+    #[test]
+    fn a_budget_in_which_no_verdict_can_be_reached_is_refused() {
+        let fit =
+            |budget| fit_to_budget(&mut plan_of(&["--quick", "--budget", budget]), Hopeless::FOR_VERDICTS);
+        let why = fit("1s").unwrap_err().to_string();
+        assert!(why.contains("the first verdicts on 7 tests need about"), "{why}");
+        assert!(fit("15m").is_ok());
     }
 }

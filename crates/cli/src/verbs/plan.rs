@@ -1,5 +1,6 @@
 //! `plan`: check a plan, show its steps, list and print the shipped ones.
 
+use super::run::Hopeless;
 use crate::args::{PlanArgs, PlanVerb};
 use crate::context::Context;
 use crate::database::structure;
@@ -45,7 +46,7 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
 fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
     let mut plan = read_plan(name)?;
-    super::run::fit_to_budget(&mut plan)?;
+    super::run::fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS)?;
     let driver = KIT.driver(&plan)?;
     plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
     let ingredients = rqps_executor::foresee(&KIT, &plan, &context.dirs)?;

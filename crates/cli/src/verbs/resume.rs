@@ -1,6 +1,6 @@
 //! `resume`: resume an interrupted run.
 
-use super::upgrade;
+use super::{gate, upgrade};
 use crate::Usage;
 use crate::args::ResumeArgs;
 use crate::build_progress::reopen;
@@ -30,6 +30,9 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     let (done, all) = (execution.done().len(), execution.schedule().actions.len());
     if all > 0 {
         out::message(&format!("{done} of {all} actions are done"));
+    }
+    if let Some(asked) = gate::Asked::of(&path)? {
+        return gate::resume(context, execution, asked);
     }
     if upgrade::is_upgrade(&path) {
         return upgrade::execute(context, execution);

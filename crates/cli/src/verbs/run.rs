@@ -39,7 +39,7 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         }
         set_budget(&mut plan, budget)?;
     }
-    fit_to_budget(&mut plan)?;
+    fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS)?;
     let mut execution = begin(context, plan)?;
     if args.keep_data {
         execution.keep_data();
@@ -47,10 +47,19 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     execute(context, execution)
 }
 
-/// A budget is hopeless if the first verdicts need this many times as much,
-const HOPELESS_FACTOR: f64 = 10.0;
-/// and this much more: a block of a small plan is soon measured, and may be all that is wanted.
-const HOPELESS_SECONDS: f64 = 5.0 * 60.0;
+/// A budget is hopeless if the first verdicts need this many times as much, and so many seconds more.
+#[derive(Clone, Copy)]
+pub struct Hopeless {
+    factor: f64,
+    seconds: f64,
+}
+
+impl Hopeless {
+    /// A block of a small plan is soon measured, and may be all that is wanted.
+    pub const FOR_BLOCKS: Self = Self { factor: 10.0, seconds: 5.0 * 60.0 };
+    /// Whoever wants verdicts gets none from less; hosts may be faster than estimated, but not by so much.
+    pub const FOR_VERDICTS: Self = Self { factor: 3.0, seconds: 0.0 };
+}
 
 /// Leaves out counting instructions under valgrind if the first verdicts would come after the budget with it: three
 /// MySQL servers take longer to count than to measure.
@@ -90,14 +99,16 @@ pub fn fit_windows(plan: &mut Plan) {
 /// Has a plan whose verdicts need not come after the budget count only what fits.
 ///
 /// # Errors
-/// If the budget of a new run is hopeless: it would end after minutes without a verdict.
-pub fn fit_to_budget(plan: &mut Plan) -> Result<(), Usage> {
+/// If the budget of a new run is hopeless: it would end without a verdict.
+pub fn fit_to_budget(plan: &mut Plan, hopeless: Hopeless) -> Result<(), Usage> {
     let Some(budget) = plan.budget.filter(|_| plan.blocks().blocks_min == 0) else {
         return Ok(());
     };
-    count_only_what_fits(plan);
-    let (budget_s, needed_s) = (budget.as_secs_f64(), first_verdicts_seconds(plan));
-    if needed_s <= HOPELESS_FACTOR * budget_s || needed_s - budget_s <= HOPELESS_SECONDS {
+    let mut least = plan.clone();
+    least.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
+    let (budget_s, needed_s) = (budget.as_secs_f64(), first_verdicts_seconds(&least));
+    if needed_s <= hopeless.factor * budget_s || needed_s - budget_s <= hopeless.seconds {
+        count_only_what_fits(plan);
         return Ok(());
     }
     let tests = plan.workload.steps.len();

@@ -2,6 +2,7 @@
 
 mod adapted;
 
+use super::run::Hopeless;
 use crate::args::UpgradeArgs;
 use crate::context::Context;
 use crate::progress::with_quiet_spinner;
@@ -58,7 +59,7 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     if args.plan.is_none() {
         super::run::count_only_what_fits(&mut plan);
     }
-    super::run::fit_to_budget(&mut plan)?;
+    super::run::fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS)?;
     tell_counting(&plan);
     let adaptation =
         args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;

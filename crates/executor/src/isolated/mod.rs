@@ -263,7 +263,8 @@ impl Blocks<'_> {
             return Err(error);
         }
         let name = &arms[arm].name;
-        control.progress.note(&format!("{error}\ngiving up {name}; blocks continue without it"));
+        let text = format!("{}; giving up {name}; blocks continue without it", error.short_text());
+        control.progress.note(&text);
         let why = error.short_text_of(name);
         self.writer
             .add_note(Some(name), &format!("{why}; given up, blocks continue without it; see logs/{name}"))?;

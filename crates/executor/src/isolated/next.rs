@@ -52,6 +52,7 @@ pub(super) struct Stop {
     pub why: String,
     /// The command that measures more, if that helps.
     pub command: Option<String>,
+    /// For reports, which have their own count of what is inconclusive: of all that they judge.
     pub short_text: String,
     /// Whether the plan's `blocks_max` are done, and more of them would decide more.
     pub is_at_most: bool,
@@ -210,9 +211,7 @@ fn undecided(
             }
         );
         let done = counted(verdicts.blocks_done, "block");
-        let inconclusive = counted(open.len(), "verdict");
-        let short_text =
-            format!("budget used up after {done} of at most {blocks_max}; {inconclusive} inconclusive");
+        let short_text = format!("budget used up after {done} of at most {blocks_max}");
         return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
             .outlook();
     }
@@ -243,7 +242,6 @@ fn undecidable(
     state: &str,
     (blocks, blocks_max): (usize, usize),
 ) -> Outlook {
-    let inconclusive = counted(open.len(), "verdict");
     let invalid: BTreeSet<&str> = { open.iter() }
         .filter(|verdict| verdicts.keeps_being_invalid(verdict))
         .map(|verdict| verdict.test.as_str())
@@ -261,7 +259,7 @@ fn undecidable(
         let why = format!(
             "{state}; more blocks would not decide {others}: windows of {tests} are invalid in half of the blocks or more"
         );
-        return stop(&why, &format!("{inconclusive} inconclusive; windows of {tests} keep being invalid"));
+        return stop(&why, &format!("windows of {tests} keep being invalid"));
     }
     if blocks_max < last_look {
         let need = if open.len() == 1 { "needs" } else { "need" };
@@ -269,13 +267,12 @@ fn undecidable(
         let is_at_most = blocks >= blocks_max;
         let limit = match is_at_most {
             true => format!("blocks_max = {blocks_max} is reached"),
-            false => format!("blocks_max = {blocks_max} is too few to decide them"),
+            false => format!("blocks_max = {blocks_max} is too few to decide more"),
         };
-        let short_text = format!("{inconclusive} inconclusive; {limit}");
-        return Stop { is_at_most, ..Stop::new(&why, &short_text) }.outlook();
+        return Stop { is_at_most, ..Stop::new(&why, &limit) }.outlook();
     }
     let why = format!("{state}; more blocks would not decide {others}");
-    stop(&why, &format!("{inconclusive} inconclusive; more blocks would not decide them"))
+    stop(&why, "more blocks would decide nothing more")
 }
 
 /// `7 verdicts on cost`, `12 verdicts on rate and cost`: reports count others as well, for which nothing is measured.

@@ -220,7 +220,7 @@ fn only_undecided_and_affordable_tests_are_measured() {
     let minutes = ((all.seconds_left.unwrap() * 1.2 + 30.0) / 60.0).ceil();
     assert!(why_stopped(&none).ends_with(&format!(" --more {minutes}m")), "{}", why_stopped(&none));
     let text = short_text(&none);
-    assert!(text.starts_with("budget used up after 5 blocks of at most 18; "), "{text}");
+    assert_eq!(text, "budget used up after 5 blocks of at most 18");
     let capped = outlook(&noisy, "blocks_max = 5", None);
     assert!(why_stopped(&capped).contains("blocks_max = 5"), "{}", why_stopped(&capped));
     assert!(!why_stopped(&capped).contains("the other 1 need"), "{}", why_stopped(&capped));

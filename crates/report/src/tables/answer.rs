@@ -200,7 +200,7 @@ pub(crate) fn of_one(
 /// The verdicts of one detector.
 struct Answer {
     tally: Tally,
-    /// ` within 2 %`: what `same` means; empty if it differs between tests.
+    /// ` within 2 %`, ` within 0.01 per operation`: what `same` means; empty if it differs between tests.
     within: String,
 }
 
@@ -211,11 +211,13 @@ impl Answer {
     }
 
     fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict> + Clone) -> Self {
-        let mut shares: Vec<f64> = verdicts.clone().map(|verdict| verdict.mei).collect();
-        shares.sort_by(f64::total_cmp);
-        shares.dedup();
-        let within = match shares.as_slice() {
-            [share] => format!(" within {} %", (share * 1e4).round() / 100.0),
+        let limit = |verdict: &Verdict| match verdict.mei_is_per_op {
+            true => words::what_matters(verdict),
+            false => format!("{} %", (verdict.mei * 1e4).round() / 100.0),
+        };
+        let limits: BTreeSet<String> = verdicts.clone().map(limit).collect();
+        let within = match limits.len() {
+            1 => limits.iter().map(|limit| format!(" within {limit}")).collect(),
             _ => String::new(),
         };
         Self { tally: Tally::of(verdicts), within }
