@@ -3,11 +3,12 @@
 //!
 //! Where to look: `summary.rs` has the management summary, `all_tests.rs` the figures in it, `overview.rs` the verdicts
 //! of all tests, `consecutive.rs` the tables of consecutive steps, `ratios.rs` and `versions.rs` the plots over tests
-//! and versions, `joint.rs` the page of several hosts, `test.rs` all results of one test, `method.rs` what is needed to
-//! assess and repeat the run, `site/` the pages of many runs.
+//! and versions, `captions.rs` what makes a figure complete alone, `joint.rs` the page of several hosts, `test.rs` all
+//! results of one test, `method.rs` what is needed to assess and repeat the run, `site/` the pages of many runs.
 //! `page.css` and `page.js` are its style and script.
 
 mod all_tests;
+mod captions;
 mod consecutive;
 mod files;
 mod flame;
@@ -158,6 +159,13 @@ impl<'a> Page<'a> {
             other => has_changed(*other),
         };
         Detector::ALL.into_iter().filter(is_shown).collect()
+    }
+
+    /// Those of them that figures of all tests, and over versions, are of.
+    fn headlines(&self) -> Vec<Detector> {
+        let mut detectors = self.detectors();
+        detectors.retain(|one| matches!(one, Detector::Rate | Detector::Cost));
+        detectors
     }
 
     /// The confidence levels of the intervals.

@@ -31,7 +31,7 @@ use crate::format::{Format, Screen};
 use crate::histograms::{QUANTILES, is_known};
 use crate::reading::Reading;
 use crate::render::render;
-use crate::tables::{plans, trust, undecided, verdicts};
+use crate::tables::{conditions, plans, trust, undecided, verdicts};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
@@ -162,7 +162,8 @@ impl Upgrade<'_, '_> {
         let (label, base) =
             (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
         let mut blocks: Vec<Block> = self.start().into_iter().map(Block::Text).collect();
-        blocks.extend(verdicts::opening(judged, self.arm, &lines, (&label, &base), true));
+        let conditions = conditions::blocks(&[(judged.run, judged.base)]);
+        blocks.extend(verdicts::opening(judged, self.arm, &lines, (&label, &base), (true, conditions)));
         blocks.extend(undecided::open(judged, &lines).map(Block::Text));
         let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());
         blocks.extend(warnings.iter().map(|warning| Block::warning(warning)));
