@@ -474,7 +474,7 @@ fn figures_show_the_verdicts() {
         };
         let digits = Digits::of_ratio((one.low, one.high), decimals_max);
         let (ratio, interval) = (digits.text(one.ratio), digits.interval().unwrap());
-        let told = format!("{}, new: {ratio} ({interval}), {word}<", one.test);
+        let told = format!("{}, new (PostgreSQL 18.1): {ratio} ({interval}), {word}<", one.test);
         let svg = &files.iter().find(|chart| chart.name == file).unwrap().svg;
         assert!(svg.contains(&told), "{file} lacks {told}: {svg}");
         let level = format!("{:.2}", one.confidence * 100.0);

@@ -51,7 +51,7 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
     let base = &page.comparison.base.arm.name;
     let (what, axis) = match detector {
         Detector::Cost => (
-            format!("Relative cost per operation ({})", page.cost_metrics()),
+            format!("Relative cost per operation ({})", page.cost_metrics(&page.steps)),
             "cost per operation relative to",
         ),
         _ => ("Relative rate (rQPS)".to_owned(), "rate relative to"),

@@ -72,7 +72,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
     let (what, axis) = match detector {
         Detector::Rate => ("Rate".to_owned(), "rate relative to base (left = slower)"),
         Detector::Cost => {
-            let metrics = page.cost_metrics();
+            let metrics = page.cost_metrics(steps);
             (format!("Cost per operation ({metrics})"), "cost relative to base (right = more expensive)")
         }
         Detector::Stalls => {

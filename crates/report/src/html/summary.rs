@@ -174,7 +174,7 @@ fn capitalized(word: &str) -> String {
 
 fn tally_title(page: &Page<'_>, detector: Detector) -> String {
     match detector {
-        Detector::Cost => format!("Cost per operation ({})", page.cost_metrics()),
+        Detector::Cost => format!("Cost per operation ({})", page.cost_metrics(&page.steps)),
         other => capitalized(subject(other)),
     }
 }

@@ -77,7 +77,7 @@ fn charts<'p>(page: &'p Page<'_>, judged: &Judged<'_>, row: &VersionRow, number:
         for detector in page.headlines() {
             let (what, axis) = match detector {
                 Detector::Rate => ("Rate".to_owned(), "rate"),
-                _ => (format!("Cost per operation ({})", page.cost_metrics()), "cost"),
+                _ => (format!("Cost per operation ({})", page.cost_metrics(steps)), "cost"),
             };
             let line = |step: &TestStep| {
                 let (shown, label) = page.charted(&step.name, detector);

@@ -127,8 +127,8 @@ fn narrowed(table: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
     Cow::Owned(narrow)
 }
 
-/// `blocks, detectable, from and to of cost/op`: the headings of columns above a rank. Where a shown column has the same,
-/// the nearest heading before it that only one column has tells which is meant.
+/// `blocks, detectable, from and to of cost/op`: the headings of columns above a rank. Where a shown column has the
+/// same, the nearest heading before it that only one column has tells which is meant.
 fn left_out(columns: &[Column], rank: u8) -> String {
     let count = |name: &str| columns.iter().filter(|column| column.name == name).count();
     let mut left: Vec<(Option<&str>, Vec<&str>)> = Vec::new();
