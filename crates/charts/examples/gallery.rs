@@ -58,6 +58,7 @@ fn ratio(rows: usize, count: usize, width: f64) -> RatioChart {
         rows: (0..rows).map(row).collect(),
         band: Some((0.975, 1.021)),
         lower_is_better: false,
+        captions: Vec::new(),
         width,
     }
 }
@@ -138,6 +139,7 @@ fn versions(count: usize, width: f64, level: bool) -> VersionChart {
                 points: (0..7).map(|version| Some(point(version + 3, line))).collect(),
             })
             .collect(),
+        captions: vec!["Base, at 1.0: 12.4. All built by gcc 12.2.0 -O2.".to_owned()],
         width,
     }
 }

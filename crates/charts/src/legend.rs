@@ -1,6 +1,6 @@
 //! The legend: samples and names, wrapped to the width of the chart.
 
-use crate::marks::{Mark, Shape};
+use crate::marks::{Fill, Mark, Shape};
 use crate::palette::dash;
 use crate::ratio_parts::arrowhead;
 use crate::svg::{PADDING, Svg, number};
@@ -23,6 +23,8 @@ pub(crate) enum Sample {
     Whisker(usize),
     /// A verdict's shape, and its colour.
     Mark(Mark, String),
+    /// How shapes of any arm are filled.
+    Fill(Fill),
     /// The end of an interval that goes on beyond the axis.
     Cut,
     /// A filled area: fill and optional outline.
@@ -81,7 +83,7 @@ impl Sample {
         match self {
             Self::Arm(_) | Self::Whisker(_) => LINE,
             Self::Area(..) => AREA,
-            Self::Mark(..) | Self::Cut => MARK,
+            Self::Mark(..) | Self::Fill(_) | Self::Cut => MARK,
         }
     }
 
@@ -100,9 +102,13 @@ impl Sample {
                 }
             }
             Self::Mark(mark, colour) => {
-                let outline = mark.path(x + width / 2.0, y, 4.0);
-                let fill = if mark.is_hollow() { colours.background().into_owned() } else { colour.clone() };
-                svg.tag("path").a("d", &outline).a("fill", &fill).a("stroke", colour).end();
+                let tag = svg.tag("path").a("d", &mark.path(x + width / 2.0, y, 4.0));
+                mark.fill().of(tag, colour, &colours.background()).a("stroke", colour).end();
+            }
+            Self::Fill(fill) => {
+                let colour = colours.foreground();
+                let tag = svg.tag("path").a("d", &Mark::Same.path(x + width / 2.0, y, 4.0));
+                fill.of(tag, &colour, &colours.background()).a("stroke", &colour).end();
             }
             Self::Cut => {
                 let outline = format!("M{},{}H{}", number(x), number(y), number(x + width));

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod badge;
+mod captions;
 mod error;
 mod flamegraph;
 mod latency;

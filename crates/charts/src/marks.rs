@@ -1,7 +1,7 @@
 //! Points of ratio charts: a ratio with its interval and verdict, and the shapes that mark it.
 
 use crate::palette::Colours;
-use crate::svg::number;
+use crate::svg::{Tag, number};
 use rqps_model::Digits;
 use std::borrow::Cow;
 
@@ -12,6 +12,10 @@ pub enum Mark {
     Worse,
     /// Better than base, drawn ▲.
     Better,
+    /// Changed while another figure changed in the other direction, drawn ◆.
+    Mixed,
+    /// Changed, but not significant among all verdicts, drawn ◇.
+    Chance,
     /// No difference that matters, drawn ●.
     Same,
     /// Inconclusive, drawn ○.
@@ -21,12 +25,16 @@ pub enum Mark {
 }
 
 impl Mark {
-    pub(crate) const ALL: [Self; 5] = [Self::Worse, Self::Better, Self::Same, Self::Unknown, Self::Unjudged];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Worse, Self::Better, Self::Mixed, Self::Chance, Self::Same, Self::Unknown, Self::Unjudged];
 
+    /// As the tables of verdicts name it.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Self::Worse => "worse",
-            Self::Better => "better",
+            Self::Worse => "regression",
+            Self::Better => "improvement",
+            Self::Mixed => "mixed",
+            Self::Chance => "may be chance",
             Self::Same => "same",
             Self::Unknown => "inconclusive",
             Self::Unjudged => "without a verdict",
@@ -35,20 +43,49 @@ impl Mark {
 
     /// Its class in drawings.
     pub(crate) fn class(self) -> &'static str {
-        if self == Self::Unjudged { "unjudged" } else { self.word() }
+        match self {
+            Self::Worse => "worse",
+            Self::Better => "better",
+            Self::Chance => "chance",
+            Self::Unjudged => "unjudged",
+            Self::Mixed | Self::Same | Self::Unknown => self.word(),
+        }
     }
 
     pub(crate) fn colour(self, colours: Colours) -> Cow<'static, str> {
         match self {
             Self::Worse => colours.worse(),
             Self::Better => colours.better(),
-            Self::Same | Self::Unknown | Self::Unjudged => colours.same(),
+            Self::Mixed => colours.foreground(),
+            Self::Chance | Self::Same | Self::Unknown | Self::Unjudged => colours.same(),
         }
     }
 
-    /// Marks that say nothing are hollow.
-    pub(crate) fn is_hollow(self) -> bool {
-        matches!(self, Self::Unknown | Self::Unjudged)
+    /// How its own shape is filled.
+    pub(crate) fn fill(self) -> Fill {
+        match self {
+            Self::Chance | Self::Unknown | Self::Unjudged => Fill::Hollow,
+            Self::Worse | Self::Better | Self::Mixed | Self::Same => Fill::Solid,
+        }
+    }
+
+    /// How the shape is filled where it is the arm's: a change with a reservation is pale.
+    pub(crate) fn fill_of_arm(self) -> Fill {
+        match self {
+            Self::Worse | Self::Better | Self::Same => Fill::Solid,
+            Self::Mixed | Self::Chance => Fill::Pale,
+            Self::Unknown | Self::Unjudged => Fill::Hollow,
+        }
+    }
+
+    /// What the fillings of arms' shapes stand for, as far as they occur.
+    pub(crate) fn legend_of_fills(marks: impl Iterator<Item = Mark>) -> impl Iterator<Item = (Fill, String)> {
+        let marks: Vec<Mark> = marks.collect();
+        [(Fill::Pale, "pale"), (Fill::Hollow, "hollow")].into_iter().filter_map(move |(fill, name)| {
+            let is_told = |mark: &Self| mark.fill_of_arm() == fill && marks.contains(mark);
+            let words: Vec<&str> = Self::ALL.into_iter().filter(is_told).map(Self::word).collect();
+            (!words.is_empty()).then(|| (fill, format!("{name}: {}", words.join(" or "))))
+        })
     }
 
     /// The outline around a point. Triangles are larger than discs so that both cover the same area.
@@ -56,8 +93,25 @@ impl Mark {
         match self {
             Self::Worse => Shape::DOWN.path(x, y, radius * 1.25),
             Self::Better => Shape::UP.path(x, y, radius * 1.25),
+            Self::Mixed | Self::Chance => Shape::DIAMOND.path(x, y, radius),
             Self::Same | Self::Unknown | Self::Unjudged => Shape::DISC.path(x, y, radius * 0.9),
         }
+    }
+}
+
+/// How a shape is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fill {
+    Solid,
+    Pale,
+    Hollow,
+}
+
+impl Fill {
+    /// Sets the filling of a shape that has this colour.
+    pub(crate) fn of<'a>(self, tag: Tag<'a>, colour: &str, background: &str) -> Tag<'a> {
+        tag.a("fill", if self == Self::Hollow { background } else { colour })
+            .some("fill-opacity", (self == Self::Pale).then_some("0.35"))
     }
 }
 
@@ -87,7 +141,7 @@ impl RatioPoint {
         !self.low.is_nan() && !self.high.is_nan()
     }
 
-    /// `0.87 (0.85 to 0.89), worse`
+    /// `0.87 (0.85 to 0.89), regression`
     pub(crate) fn in_words(&self) -> String {
         let (ratio, word) = (self.figure(), self.mark.word());
         match self.digits().interval().filter(|_| self.has_interval()) {
@@ -121,15 +175,15 @@ pub(crate) fn drawable(
     named.filter_map(|(index, point)| Some((index, point.as_ref().filter(|point| !point.ratio.is_nan())?)))
 }
 
-/// Counts of marks in words: `3 worse, 2 better, 7 same`.
+/// Counts of marks in words: `3 regressions, 2 improvements, 7 same`.
 pub(crate) fn counted(marks: impl Iterator<Item = Mark>) -> String {
     let marks: Vec<Mark> = marks.collect();
-    let counts = Mark::ALL.map(|mark| (marks.iter().filter(|other| **other == mark).count(), mark.word()));
-    let words: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
+    let counts = Mark::ALL.map(|mark| (marks.iter().filter(|other| **other == mark).count(), mark));
+    let in_words = |(count, mark): &(usize, Mark)| match (mark, count) {
+        (Mark::Worse | Mark::Better, 2..) => format!("{count} {}s", mark.word()),
+        _ => format!("{count} {}", mark.word()),
+    };
+    let words: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(in_words).collect();
     if words.is_empty() { "nothing to show".to_owned() } else { words.join(", ") }
 }
 
@@ -153,12 +207,13 @@ impl Shape {
     const DISC: Self = Self::new(0, 0.0, 1.0, 1.0);
     const UP: Self = Self::new(3, 0.0, 1.3, 1.0);
     const DOWN: Self = Self::new(3, 0.5, 1.3, 1.0);
+    const DIAMOND: Self = Self::new(4, 0.0, 1.35, 1.0);
 
     const FOR_ARMS: [Self; 11] = [
         Self::DISC,
         Self::new(4, 0.125, 1.25, 1.0),
         Self::UP,
-        Self::new(4, 0.0, 1.35, 1.0),
+        Self::DIAMOND,
         Self::DOWN,
         Self::new(8, 0.0, 1.3, INNER),
         Self::new(8, 0.125, 1.3, INNER),

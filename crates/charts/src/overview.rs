@@ -4,8 +4,9 @@
 //! The axis is logarithmic and contains 1, base. Intervals far beyond all ratios run out of it, so that one noisy test
 //! does not squeeze the others.
 
+use crate::captions;
 use crate::legend::{Legend, Sample};
-use crate::marks::{self, Mark, RatioPoint, Shape};
+use crate::marks::{self, Fill, Mark, RatioPoint, Shape};
 use crate::palette::Theme;
 use crate::ratio::RatioRow;
 use crate::ratio_parts::{
@@ -14,7 +15,7 @@ use crate::ratio_parts::{
 };
 use crate::scale::Log;
 use crate::svg::{PADDING, Svg};
-use crate::text::{self, LABEL, SMALL};
+use crate::text::{self, LABEL};
 
 /// Height of an arm's lane among several, and of the only one.
 const LANE: f64 = 7.0;
@@ -27,8 +28,6 @@ const LABELS_MAX: f64 = 0.36;
 const ABOVE: f64 = 15.0;
 /// Height of a group's title.
 const HEADING: f64 = 21.0;
-/// Height of a line of the captions.
-const CAPTION: f64 = 15.0;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OverviewChart {
@@ -90,8 +89,8 @@ impl OverviewChart {
             y = self.draw_group(&mut svg, &layout, y, group);
         }
         svg.close("g");
-        let bottom = self.draw_captions(&mut svg, layout.bottom + 36.0);
-        svg.finish("overview", bottom + PADDING, &self.description(), &[])
+        let bottom = captions::draw(&mut svg, &self.captions, layout.bottom + 36.0);
+        svg.finish("overview", bottom, &self.description(), &[])
     }
 
     fn rows(&self) -> impl Iterator<Item = &RatioRow> {
@@ -122,14 +121,13 @@ impl OverviewChart {
         for (arm, name) in self.arms.iter().enumerate().filter(|_| !self.shows_marks()) {
             legend.add(Sample::Arm(self.arm_number(arm)), name);
         }
-        let occurs = |mark: Mark| self.all_points().any(|point| point.mark == mark);
-        for mark in Mark::ALL.into_iter().filter(|mark| self.is_judged && occurs(*mark)) {
-            if self.shows_marks() {
+        let marks = || self.all_points().map(|point| point.mark);
+        if self.shows_marks() {
+            for mark in Mark::ALL.into_iter().filter(|mark| marks().any(|other| other == *mark)) {
                 legend.add(Sample::Mark(mark, mark.colour(svg.colours).into_owned()), mark.word());
-            } else if mark.is_hollow() {
-                let colour = svg.colours.foreground().into_owned();
-                legend.add(Sample::Mark(mark, colour), format!("hollow: {}", mark.word()));
             }
+        } else if self.is_judged {
+            Mark::legend_of_fills(marks()).for_each(|(fill, name)| legend.add(Sample::Fill(fill), name));
         }
         if is_cut {
             legend.add(Sample::Cut, "interval goes on");
@@ -270,7 +268,11 @@ impl OverviewChart {
             arm_number: number,
             outline: &outline,
             colour: &colour,
-            is_hollow: self.is_judged && point.mark.is_hollow(),
+            fill: match (self.shows_marks(), self.is_judged) {
+                (true, _) => point.mark.fill(),
+                (_, true) => point.mark.fill_of_arm(),
+                _ => Fill::Solid,
+            },
             y,
             figure_end: (self.arms.len() == 1).then_some(axis.place.1 + FIGURES),
         }
@@ -284,23 +286,9 @@ impl OverviewChart {
         for line in text::wrap_bold(alert, LABEL, svg.width - 2.0 * PADDING) {
             let colour = svg.colours.foreground();
             svg.text(PADDING, y + LABEL, "start", LABEL, &colour).a("font-weight", "bold").content(&line);
-            y += CAPTION;
+            y += captions::LINE;
         }
         y + 4.0
-    }
-
-    /// Draws the captions below `top` and returns their lower end.
-    fn draw_captions(&self, svg: &mut Svg, top: f64) -> f64 {
-        let mut y = top;
-        svg.tag("g").a("class", "captions").begin();
-        for caption in &self.captions {
-            for line in text::wrap(caption, SMALL, svg.width - 2.0 * PADDING) {
-                y += CAPTION;
-                svg.label(PADDING, y, "start").content(&line);
-            }
-        }
-        svg.close("g");
-        y
     }
 }
 

@@ -3,6 +3,7 @@
 //! The axis is logarithmic with 1 in the middle, so that 0.5 and 2 are equally far from it, and covers all
 //! ratios and intervals.
 
+use crate::captions;
 use crate::legend::{Legend, Sample};
 use crate::marks::{self, Mark, RatioPoint};
 use crate::palette::{Colours, Theme, dash};
@@ -33,6 +34,8 @@ pub struct RatioChart {
     pub band: Option<(f64, f64)>,
     /// Whether a ratio below 1 is an improvement.
     pub lower_is_better: bool,
+    /// Paragraphs below the plot.
+    pub captions: Vec<String>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
 }
@@ -73,7 +76,8 @@ impl RatioChart {
             self.draw_row(&mut svg, &layout, number, row, width);
         }
         svg.close("g");
-        svg.finish("ratio", layout.bottom + 36.0, &self.description(), &[])
+        let bottom = captions::draw(&mut svg, &self.captions, layout.bottom + 36.0);
+        svg.finish("ratio", bottom, &self.description(), &[])
     }
 
     /// The points of a row with the indexes of their arms.
@@ -94,8 +98,9 @@ impl RatioChart {
         });
         let better = if self.lower_is_better { "below" } else { "above" };
         let rows = self.rows.len();
+        let captions: String = self.captions.iter().map(|caption| format!(" {caption}")).collect();
         format!(
-            "{}: {rows} {}. {}. Better is {better} 1.{}",
+            "{}: {rows} {}. {}. Better is {better} 1.{}{captions}",
             self.axis,
             if rows == 1 { "row" } else { "rows" },
             arms.join("; "),
@@ -259,7 +264,7 @@ impl RatioChart {
             arm_number,
             outline: &outline,
             colour: &colour,
-            is_hollow: point.mark.is_hollow(),
+            fill: point.mark.fill(),
             y,
             figure_end: layout.has_figures.then_some(layout.axis.place.1 + FIGURES),
         }

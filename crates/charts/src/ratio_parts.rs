@@ -1,6 +1,6 @@
 //! What charts of ratios have in common: the axis, the labels of rows, and points with their intervals.
 
-use crate::marks::{self, RatioPoint, counted};
+use crate::marks::{self, Fill, RatioPoint, counted};
 use crate::ratio::RatioRow;
 use crate::scale::Log;
 use crate::svg::{PADDING, Svg, number};
@@ -85,7 +85,7 @@ pub(crate) struct DrawnPoint<'a> {
     pub arm_number: usize,
     pub outline: &'a str,
     pub colour: &'a str,
-    pub is_hollow: bool,
+    pub fill: Fill,
     pub y: f64,
     /// Where its figure ends, if it has one.
     pub figure_end: Option<f64>,
@@ -95,13 +95,17 @@ impl DrawnPoint<'_> {
     pub(crate) fn draw(&self, svg: &mut Svg) {
         let Self { point, colour, .. } = self;
         let background = svg.colours.background();
-        svg.tag("path")
+        let tag = svg
+            .tag("path")
             .a("class", &format!("mark {}", point.mark.class()))
             .a("data-arm", &self.arm_number.to_string())
-            .a("d", self.outline)
-            .a("fill", if self.is_hollow { &background } else { colour })
-            .a("stroke", colour)
-            .titled(&format!("{}, {}: {}", self.row.label, self.arm, point.in_words()));
+            .a("d", self.outline);
+        self.fill.of(tag, colour, &background).a("stroke", colour).titled(&format!(
+            "{}, {}: {}",
+            self.row.label,
+            self.arm,
+            point.in_words()
+        ));
         if let Some(x) = self.figure_end {
             svg.caption(x, self.y + SMALL * 0.36, "end").a("class", "figure").content(&point.figure());
         }

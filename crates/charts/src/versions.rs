@@ -1,8 +1,9 @@
 //! Ratios across versions: shows which release became slower or faster.
 
+use crate::captions;
 use crate::legend::{Legend, Sample};
 use crate::line::path;
-use crate::marks::{self, RatioPoint, Shape};
+use crate::marks::{self, Mark, RatioPoint, Shape};
 use crate::palette::{Theme, dash};
 use crate::scale::Log;
 use crate::svg::{PADDING, Svg, number};
@@ -30,6 +31,8 @@ pub struct VersionChart {
     pub versions: Vec<String>,
     /// In drawing order.
     pub lines: Vec<VersionLine>,
+    /// Paragraphs below the plot.
+    pub captions: Vec<String>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
 }
@@ -70,6 +73,9 @@ impl VersionChart {
         for (number, line) in self.lines.iter().enumerate() {
             legend.add(Sample::Arm(number), &line.label);
         }
+        let points = self.lines.iter().flat_map(|line| self.points(line));
+        let fills = Mark::legend_of_fills(points.map(|(_, point)| point.mark));
+        fills.for_each(|(fill, name)| legend.add(Sample::Fill(fill), name));
         // Above the plot.
         let label = text::wrap(&self.axis, SMALL, width - 2.0 * PADDING);
         let more_lines = label.len().saturating_sub(1) as f64;
@@ -84,8 +90,9 @@ impl VersionChart {
             self.draw_line(&mut svg, &layout, number, line);
         }
         svg.close("g");
-        let height = layout.axis.place.0 + layout.names + PADDING;
-        svg.finish("versions", height, &self.description(), &[])
+        let bottom = layout.axis.place.0 + layout.names + PADDING;
+        let bottom = captions::draw(&mut svg, &self.captions, bottom);
+        svg.finish("versions", bottom, &self.description(), &[])
     }
 
     /// The points of a line with the indexes of their versions.
@@ -159,14 +166,13 @@ impl VersionChart {
                 let (from, to) = (layout.axis.at(point.low), layout.axis.at(point.high));
                 svg.line((x, from), (x, to), &colour).a("class", "whisker").n("stroke-width", 1.2).end();
             }
-            let fill = if point.mark.is_hollow() { colours.background() } else { colour.clone() };
             let title = format!("{}, {}: {}", line.label, self.versions[place], point.in_words());
-            svg.tag("path")
+            let tag = svg
+                .tag("path")
                 .a("class", &format!("mark {}", point.mark.class()))
-                .a("d", &Shape::for_arm(number).path(x, y, 3.6))
-                .a("fill", &fill)
-                .a("stroke", &colour)
-                .titled(&title);
+                .a("d", &Shape::for_arm(number).path(x, y, 3.6));
+            let fill = point.mark.fill_of_arm();
+            fill.of(tag, &colour, &colours.background()).a("stroke", &colour).titled(&title);
         }
     }
 
@@ -180,6 +186,7 @@ impl VersionChart {
             format!("{}: {points}", line.label)
         };
         let lines: Vec<String> = self.lines.iter().map(describe).collect();
-        format!("{} over {} versions. {}.", self.axis, self.versions.len(), lines.join("; "))
+        let captions: String = self.captions.iter().map(|caption| format!(" {caption}")).collect();
+        format!("{} over {} versions. {}.{captions}", self.axis, self.versions.len(), lines.join("; "))
     }
 }

@@ -117,7 +117,14 @@ fn figure() -> impl Strategy<Value = f64> {
 }
 
 fn mark() -> impl Strategy<Value = Mark> {
-    prop_oneof![Just(Mark::Worse), Just(Mark::Better), Just(Mark::Same), Just(Mark::Unknown)]
+    prop_oneof![
+        Just(Mark::Worse),
+        Just(Mark::Better),
+        Just(Mark::Mixed),
+        Just(Mark::Chance),
+        Just(Mark::Same),
+        Just(Mark::Unknown)
+    ]
 }
 
 fn point() -> impl Strategy<Value = Option<RatioPoint>> {
@@ -190,6 +197,7 @@ proptest! {
             axis: HOSTILE.to_owned(),
             versions: (0..arms).map(name).collect(),
             lines: points.iter().map(line).collect(),
+            captions: vec![HOSTILE.repeat(9)],
             width,
         };
         check(&chart.svg(Theme::Dark));

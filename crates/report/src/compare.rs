@@ -10,7 +10,7 @@ use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
 use crate::show::{Options, sections};
-use crate::tables::{state_dependent, two_runs, verdicts};
+use crate::tables::{conditions, state_dependent, two_runs, verdicts};
 use crate::verdict_lines::Judged;
 
 /// Options of [`compare`].
@@ -66,6 +66,7 @@ fn side_by_side(document: &mut Document, comparison: &Comparison<'_>, show: &Opt
     };
     document.push_warnings(&comparison.warnings());
     document.push(Block::Items([brief(one), brief(other)].concat()));
+    document.extend(conditions::blocks(&[(one.run, one.base), (other.run, other.base)]));
     document.extend(tables);
     document.push(Block::Text("`--section verdicts` shows the verdicts of each run in full.".to_owned()));
     document.extend(Section::all_blocks(&[Section::Absolute, Section::Remarks], comparison)?);

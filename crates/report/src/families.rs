@@ -3,7 +3,8 @@
 //! Builds of the same source by different compilers or flags can differ by more than two releases. A build's
 //! family is in the facts of its arm: `family.compiler`, `family.flags`, `family.libc`.
 
-use rqps_model::Family;
+use rqps_model::{Family, short_hash};
+use rqps_store::Arm;
 
 use crate::comparison::ComparedArm;
 use crate::words;
@@ -83,12 +84,26 @@ fn warning(family: &Family, names: &[String], base_family: &Family, base: &str) 
 /// `postgres-9.6.24`; the arm's reference if another build has the same version.
 fn build_name(compared: &ComparedArm<'_>, all: &[ComparedArm<'_>]) -> String {
     let arm = compared.arm;
-    let is_same_version = |other: &ComparedArm<'_>| {
-        (&other.arm.dbms, &other.arm.build_version) == (&arm.dbms, &arm.build_version)
-            && other.arm.build_hash != arm.build_hash
-    };
-    match all.iter().any(is_same_version) {
+    match all.iter().any(|other| is_another_of_its_version(other.arm, arm)) {
         true => compared.reference(),
         false => format!("{}-{}", arm.dbms, arm.build_version),
     }
+}
+
+/// Whether it is another build of the same version.
+fn is_another_of_its_version(other: &Arm, arm: &Arm) -> bool {
+    (&other.dbms, &other.build_version) == (&arm.dbms, &arm.build_version)
+        && other.build_hash != arm.build_hash
+}
+
+/// What tells an arm's build from others of its version: where it comes from, or else its hash. `None` if there are no
+/// others.
+pub(crate) fn told_apart(arm: &Arm, all: &[Arm]) -> Option<String> {
+    let others: Vec<&Arm> = all.iter().filter(|other| is_another_of_its_version(other, arm)).collect();
+    let origin = &arm.build_origin;
+    let is_told = !origin.is_empty() && others.iter().all(|other| other.build_origin != *origin);
+    (!others.is_empty()).then(|| match is_told {
+        true => origin.clone(),
+        false => format!("build {}", short_hash(&arm.build_hash)),
+    })
 }

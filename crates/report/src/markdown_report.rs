@@ -1,12 +1,13 @@
 //! The full report of a run: what was compared, how and on which host, the results, and how reliable they
 //! are.
 
-use rqps_store::Run;
+use rqps_store::{Arm, Run};
 
 use crate::comparison::{Comparison, Layout, StepKind};
 use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::explain;
+use crate::families;
 use crate::format::{Format, Screen};
 use crate::number;
 use crate::reading::Reading;
@@ -141,16 +142,19 @@ fn answer_first(mut blocks: Vec<Block>, warnings: &[String]) -> Vec<Block> {
     blocks
 }
 
+/// With the builds, if several are of one version.
 fn title(comparison: &Comparison<'_>) -> String {
-    let others: Vec<String> = comparison
-        .others()
-        .filter(|compared| !compared.arm.control)
-        .map(|compared| compared.arm.variant())
-        .collect();
+    let base = &comparison.base;
+    let name = |arm: &Arm| match families::told_apart(arm, &base.run.arms) {
+        Some(build) => format!("{} ({}, {build})", arm.variant(), arm.name),
+        None => arm.variant(),
+    };
+    let others = comparison.others().filter(|compared| !compared.arm.control);
+    let others: Vec<String> = others.map(|compared| name(compared.arm)).collect();
     match others.as_slice() {
-        [] => comparison.base.arm.variant(),
-        [one] => format!("{one} relative to {}", comparison.base.arm.variant()),
-        several => format!("{} variants relative to {}", several.len(), comparison.base.arm.variant()),
+        [] => name(base.arm),
+        [one] => format!("{one} relative to {}", name(base.arm)),
+        several => format!("{} variants relative to {}", several.len(), name(base.arm)),
     }
 }
 

@@ -54,6 +54,13 @@ fn steps_are_named_with_their_version_and_counters_and_drift_is_no_step() {
     assert_snapshot!("series_csv", series.render(Format::Csv, Screen::default()).unwrap());
     let page = series.page();
     assert!(page.contains("href=\"link-2/report.html\"") && page.contains("<svg"), "{page}");
+    let chart = page
+        .split("<svg")
+        .find(|chart| chart.contains("cost per operation (instructions) relative"))
+        .unwrap();
+    for said in ["Base, at 1.0: postgres-12.22", "1 client", "Linux 6.1.0", "Whiskers: 99 %", "in 2 runs."] {
+        assert!(chart.contains(said), "the figure lacks {said}: {chart}");
+    }
 }
 
 /// Its one block says nothing of its noise, not even beside a link with more.

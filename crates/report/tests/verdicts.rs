@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use insta::assert_snapshot;
-use rqps_model::Setting;
+use rqps_model::{Digits, Setting};
 use rqps_report::{ExplainOptions, Format, GateRules, Options, Screen, Section, explain_text, gate, show};
 use rqps_stats::Detector;
 use rqps_store::{Outcome, Run, RunFolder};
@@ -216,6 +216,12 @@ fn changes_are_traced_to_versions() {
         ["hot-points", "insert"].iter().flat_map(|test| [(2, *test, 0.95, 1.03), (3, *test, 0.95, 1.03)]);
     let spec = Spec { arms, effects: effects.collect(), blocks: 6, ..Spec::default() };
     assert_snapshot!("arrivals_text", shown(&spec, &[Section::Arrivals], Format::Text));
+    let results = tempfile::tempdir().unwrap();
+    let files = rqps_report::chart_files(&run(results.path(), &spec)).unwrap();
+    for name in ["versions-rate-0-0", "versions-cost-0-0"] {
+        let chart = &files.iter().find(|file| file.name == name).unwrap().svg;
+        assert!(chart.contains("Base, at 1.0: ") && chart.contains("Whiskers: "), "{chart}");
+    }
     let few = shown(&Spec { blocks: 2, ..spec.clone() }, &[Section::Arrivals], Format::Text);
     assert!(few.contains("(16.11, 17.7, 18.1): no verdict, which takes 3 blocks, and there are 2."), "{few}");
     // A change by 60 to 70 % has no tenths.
@@ -441,9 +447,58 @@ fn a_change_that_may_be_chance_is_no_change_in_what_is_read_first() {
     }
     assert!(shown.contains("Rate: a change that may be chance in 1") && page.contains("1 may be chance"));
     let chart = rqps_report::chart_files(&run).unwrap().into_iter().find(|file| file.name == "all-rate");
-    assert!(!chart.unwrap().svg.contains("mark worse"));
+    let chart = chart.unwrap().svg;
+    assert!(!chart.contains("mark worse") && chart.contains("), may be chance<"), "{chart}");
     let explained = explain_text(&run, &ExplainOptions::default()).unwrap();
     assert!(explained.contains("No verdict shows a change"), "{explained}");
+}
+
+/// What figures say of a cell is its verdict: the ratio and interval of the tables, with their digits, and the class.
+#[test]
+fn figures_show_the_verdicts() {
+    let results = tempfile::tempdir().unwrap();
+    let run = run(results.path(), &Spec::mixed());
+    let files = rqps_report::chart_files(&run).unwrap();
+    let verdicts = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
+    for one in verdicts.on_candidates() {
+        let (file, decimals_max) = match one.detector {
+            Detector::Rate => ("all-rate", 3),
+            Detector::Cost => ("all-cost", 4),
+            _ => continue,
+        };
+        let word = if one.may_be_chance() {
+            "may be chance"
+        } else if one.is_mixed() {
+            "mixed"
+        } else {
+            one.class.key()
+        };
+        let digits = Digits::of_ratio((one.low, one.high), decimals_max);
+        let (ratio, interval) = (digits.text(one.ratio), digits.interval().unwrap());
+        let told = format!("{}, new (PostgreSQL 18.1): {ratio} ({interval}), {word}<", one.test);
+        let svg = &files.iter().find(|chart| chart.name == file).unwrap().svg;
+        assert!(svg.contains(&told), "{file} lacks {told}: {svg}");
+        let level = format!("{:.2}", one.confidence * 100.0);
+        let level = level.trim_end_matches(".00");
+        assert!(one.class.is_change() || svg.contains(&format!("{level} % for the rest")), "{level}: {svg}");
+    }
+}
+
+#[test]
+fn builds_of_one_version_are_told_apart_in_titles_and_figures() {
+    let results = tempfile::tempdir().unwrap();
+    let arms = vec![("base", "17.7"), ("head", "17.7")];
+    let mut run = run(results.path(), &Spec { arms, ..Spec::default() });
+    run.arms[1].build_hash = "0123456789abcdef".into();
+    run.arms[1].build_origin = "directory /src/head".into();
+    let page = rqps_report::html_report(&run).unwrap();
+    let title = "PostgreSQL 17.7: head (directory /src/head) against base (registry)";
+    assert!(page.contains(&format!("<h1>{title}</h1>")), "{page}");
+    let figure = rqps_report::chart_files(&run).unwrap().swap_remove(0).svg;
+    assert!(figure.contains(title), "{figure}");
+    run.arms[1].build_origin = "registry".into();
+    let whole = rqps_report::markdown_report(&run).unwrap();
+    assert!(whole.contains("(head, build 0123456789ab) relative to"), "{whole}");
 }
 
 #[test]
@@ -455,6 +510,7 @@ fn a_run_of_one_block_says_that_there_are_no_verdicts_yet_and_is_drawn_hollow() 
     assert!(page.contains("1 block of the 3 that a verdict takes: no verdicts yet"), "{page}");
     assert!(page.contains("hollow: inconclusive") && !page.contains("Whiskers:"), "{page}");
     assert!(page.contains("a verdict takes 3 blocks, and one is done"), "what to do comes first");
+    assert!(page.find("Measured with 1 client") < page.find("<svg"), "{page}");
     let mut without = RunFolder::open(run.folder.path()).unwrap();
     let of_newer = without.windows.iter_mut().filter(|window| window.action.arm == "newer");
     of_newer.for_each(|window| window.action.outcome = Outcome::Invalid);

@@ -79,6 +79,9 @@ impl Part {
 }
 
 impl Level {
+    /// Of its interval after a fixed number of blocks.
+    pub const CONFIDENCE: f64 = 1.0 - ERROR;
+
     /// Of the anchor itself.
     pub const ANCHOR: Level =
         Level { ratio: 1.0, low: f64::NAN, high: f64::NAN, blocks: 0, runs: 0, differs: false };

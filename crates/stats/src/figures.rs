@@ -9,7 +9,7 @@ use crate::prior::Spread;
 use crate::rules::{Rules, stall_seconds_min};
 use crate::shape;
 use crate::signs;
-use crate::verdict::{Class, FIGURES_CONFIDENCE, Tag, Verdict};
+use crate::verdict::{COMMON_CONFIDENCE, Class, Tag, Verdict};
 use rqps_model::sample::mean;
 use rqps_model::{Detector, Events, Metric};
 
@@ -107,18 +107,18 @@ impl Case<'_> {
         }
     }
 
-    /// Sets the interval that misses the ratio with probability `error` over all looks, and that of figures.
+    /// Sets the interval that misses the ratio with probability `error` over all looks, and the common one.
     pub(crate) fn set_intervals(&self, verdict: &mut Verdict, error: f64) {
         if verdict.tags.contains(&Tag::Exact) {
-            verdict.in_figures = (verdict.low, verdict.high);
+            verdict.common = (verdict.low, verdict.high);
             return;
         }
         verdict.confidence = 1.0 - error;
         if let Some(interval) = self.interval(verdict.blocks, error) {
             (verdict.low, verdict.high) = interval;
         }
-        let in_figures = self.interval(verdict.blocks, 1.0 - FIGURES_CONFIDENCE);
-        verdict.in_figures = in_figures.unwrap_or((verdict.low, verdict.high));
+        let common = self.interval(verdict.blocks, 1.0 - COMMON_CONFIDENCE);
+        verdict.common = common.unwrap_or((verdict.low, verdict.high));
     }
 
     /// The interval of the first `blocks` that misses the ratio with probability `error` over all looks, if known.
@@ -173,7 +173,7 @@ impl Case<'_> {
             low: f64::NAN,
             high: f64::NAN,
             confidence: f64::NAN,
-            in_figures: (f64::NAN, f64::NAN),
+            common: (f64::NAN, f64::NAN),
             huber_ratio: f64::NAN,
             blocks: at_look.unwrap_or(self.pairs.len()),
             blocks_measured: self.pairs.len(),

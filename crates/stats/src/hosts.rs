@@ -182,7 +182,7 @@ pub fn judge_hosts(experiments: &[Experiment], rules: &Rules) -> Result<Hosts, I
         {
             if hosts < HOSTS_MIN {
                 (verdict.low, verdict.high, verdict.confidence) = (f64::NAN, f64::NAN, f64::NAN);
-                verdict.in_figures = (f64::NAN, f64::NAN);
+                verdict.common = (f64::NAN, f64::NAN);
             }
             let Some(hosts) = own.get(&key(&verdict)).cloned() else { continue };
             if hosts.len() > 1 && !verdict.is_control && verdict.blocks_measured > 0 {

@@ -44,4 +44,4 @@ pub use judge::judge;
 pub use rqps_model::{Detector, Metric};
 pub use rules::{Look, Rules, STALL_SECONDS, stall_seconds_min};
 pub use together::{Together, together};
-pub use verdict::{Class, FIGURES_CONFIDENCE, Judgement, Tag, Verdict};
+pub use verdict::{COMMON_CONFIDENCE, Class, Judgement, Tag, Verdict};

@@ -1,4 +1,5 @@
-//! Versions one after the other: tests whose change came in the same version with the same figures are one arrival.
+//! Versions one after the other: tests whose change came in the same version with the same figures and in like size are
+//! one arrival.
 
 use crate::direction::Direction;
 use rqps_model::Metric;
@@ -42,30 +43,65 @@ pub struct Arrival {
     pub tests: Vec<String>,
 }
 
+/// Tests whose changes differ by more than this factor, none being of a size between, are arrivals of their own: what
+/// halves one cost and what takes 0.7 % off another are not one change.
+const SIZES_APART: f64 = 3.0;
+
+/// What changed in a test between two versions.
+struct Change<'t> {
+    /// The test's place in the input.
+    place: usize,
+    versions: &'t [usize],
+    steps: BTreeMap<Metric, &'t Step>,
+}
+
+impl Change<'_> {
+    fn signature(&self) -> BTreeSet<(Metric, Direction)> {
+        self.steps.iter().map(|(metric, step)| (*metric, step.direction())).collect()
+    }
+
+    /// Whether it may be the change of another test, too.
+    fn is_like(&self, other: &Change<'_>) -> bool {
+        let is_of_like_size = |(one, other): (&&Step, &&Step)| {
+            let factor = one.ratio.ln() / other.ratio.ln();
+            factor.max(1.0 / factor) <= SIZES_APART
+        };
+        self.versions == other.versions
+            && self.signature() == other.signature()
+            && self.steps.values().zip(other.steps.values()).all(is_of_like_size)
+    }
+}
+
 /// Merges the steps of all tests that are between the same two versions: those of a test are one change, and tests
-/// with the same signature one arrival. What shows only between versions further apart stays apart from what neighbours
-/// show. Ordered by first possible arrival, neighbours before longer spans, then by descending number of tests.
+/// with the same signature and changes of like size one arrival. What shows only between versions further apart stays
+/// apart from what neighbours show. Ordered by first possible arrival, neighbours before longer spans, then by
+/// descending number of tests.
 pub fn arrivals(tests: &[TestSteps]) -> Vec<Arrival> {
-    let mut arrivals: Vec<Arrival> = Vec::new();
-    for test in tests {
-        let mut changes: BTreeMap<&[usize], BTreeSet<(Metric, Direction)>> = BTreeMap::new();
+    let mut groups: Vec<Vec<Change<'_>>> = Vec::new();
+    for (place, test) in tests.iter().enumerate() {
+        let mut changes: BTreeMap<&[usize], BTreeMap<Metric, &Step>> = BTreeMap::new();
         for (metric, step) in
             test.metrics.iter().flat_map(|(metric, steps)| steps.iter().map(move |step| (*metric, step)))
         {
-            changes.entry(&step.arrivals).or_default().insert((metric, step.direction()));
+            changes.entry(&step.arrivals).or_default().insert(metric, step);
         }
-        for (versions, signature) in changes {
-            let fits = |known: &&mut Arrival| known.versions == versions && known.signature == signature;
-            match arrivals.iter_mut().find(fits) {
-                Some(known) => known.tests.push(test.test.clone()),
-                None => {
-                    let (versions, tests) = (versions.to_vec(), vec![test.test.clone()]);
-                    arrivals.push(Arrival { versions, signature, tests });
-                }
-            }
+        for (versions, steps) in changes {
+            let change = Change { place, versions, steps };
+            let is_near = |group: &Vec<Change<'_>>| group.iter().any(|one| one.is_like(&change));
+            let (near, far): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_near);
+            groups = far;
+            groups.push(near.into_iter().flatten().chain([change]).collect());
         }
     }
-    let order = |one: &Arrival| (one.versions.first().copied(), one.versions.len(), Reverse(one.tests.len()));
-    arrivals.sort_by_key(order);
-    arrivals
+    groups.iter_mut().for_each(|group| group.sort_by_key(|change| change.place));
+    groups.sort_by_key(|group| {
+        let Change { place, versions, .. } = &group[0];
+        (versions.first().copied(), versions.len(), Reverse(group.len()), *place)
+    });
+    let arrival = |group: &Vec<Change<'_>>| Arrival {
+        versions: group[0].versions.to_vec(),
+        signature: group[0].signature(),
+        tests: group.iter().map(|change| tests[change.place].test.clone()).collect(),
+    };
+    groups.iter().map(arrival).collect()
 }

@@ -2,9 +2,9 @@
 
 use rqps_model::{Detector, Metric};
 
-/// The confidence of the intervals in figures, one for all verdicts: those of [`Verdict::confidence`] depend on what
-/// was decided, so that their lengths do not compare.
-pub const FIGURES_CONFIDENCE: f64 = 0.95;
+/// The confidence of intervals that are computed with, one for all verdicts: those of [`Verdict::confidence`] depend on
+/// what was decided, so that their lengths do not compare.
+pub const COMMON_CONFIDENCE: f64 = 0.95;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
@@ -106,8 +106,8 @@ pub struct Verdict {
     /// Confidence of the interval over all looks; for significant changes adjusted for their number (false
     /// coverage rate, Benjamini-Yekutieli 2005).
     pub confidence: f64,
-    /// The interval of [`FIGURES_CONFIDENCE`], over all looks; of what is compared exactly the same as the other.
-    pub in_figures: (f64, f64),
+    /// The interval of [`COMMON_CONFIDENCE`], over all looks; of what is compared exactly the same as the other.
+    pub common: (f64, f64),
     /// The ratio with the effect of outliers limited (Huber 1964, k = 1.5).
     pub huber_ratio: f64,
     /// Blocks that the figures use: those of the last look reached, or all below the first look.

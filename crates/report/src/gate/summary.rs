@@ -9,7 +9,7 @@ use crate::document::{Block, Document};
 use crate::error::Result;
 use crate::gate::decided::Decided;
 use crate::gate::{ArmAtGate, Found, GateRules, Outcome, build};
-use crate::tables::{arrivals, disturbed, trust, undecided, unpaired, verdicts};
+use crate::tables::{arrivals, conditions, disturbed, trust, undecided, unpaired, verdicts};
 use crate::verdict_lines::{Judged, Line};
 
 pub(super) fn word(outcome: Outcome) -> &'static str {
@@ -126,7 +126,9 @@ pub(super) fn document(
     let base = judged.label(comparison, judged.base);
     for (at, ArmAtGate { arm, lines, .. }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
-        document.extend(verdicts::opening(judged, *arm, lines, (&label, &base), at == 0));
+        let conditions = if at == 0 { conditions::blocks(&[(judged.run, judged.base)]) } else { Vec::new() };
+        let first = (at == 0, conditions);
+        document.extend(verdicts::opening(judged, *arm, lines, (&label, &base), first));
         document.extend(undecided::open(judged, lines).map(Block::Text));
     }
     if is_judged {

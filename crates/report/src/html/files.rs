@@ -1,6 +1,6 @@
 //! The charts of a report as separate files, for a blog or a talk.
 
-use rqps_charts::{RatioChart, Theme, VersionChart};
+use rqps_charts::Theme;
 use rqps_store::Run;
 
 use super::{Page, all_tests, latency, ratios, timeline, versions};
@@ -11,7 +11,7 @@ use crate::reading::Reading;
 /// A standalone drawing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChartFile {
-    /// File name without extension: `all-rate`, `ratio-rate-point`, `time-scan`, `latency-scan`.
+    /// File name without extension: `all-rate`, `ratio-rate-point`, `versions-cost-0-0`, `time-scan`, `latency-scan`.
     pub name: String,
     /// One `<svg>` element on white.
     pub svg: String,
@@ -26,25 +26,16 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
     let readings = [Reading::new(run)];
     let page = Page::new(run, &readings)?;
     let mut files = Vec::new();
-    // The page tells the level beside its charts.
-    let whiskers = |axis: &str| match page.judged.is_some() {
-        true => format!("{axis}; whiskers: {}", ratios::level_of_figures()),
-        false => axis.to_owned(),
-    };
     let mut file = |name: String, svg: String| files.push(ChartFile { name: file_name(&name), svg });
     for chart in all_tests::alone(&page) {
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
-    for chart in ratios::all(&page) {
-        let axis = whiskers(&chart.axis);
-        let mut chart = RatioChart { axis, width: rqps_charts::WIDTH_DEFAULT, ..chart };
+    for mut chart in ratios::all(&page) {
         // Link targets exist only on the page.
         chart.rows.iter_mut().for_each(|row| row.href = None);
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
     for chart in versions::all(&page)? {
-        let (axis, width) = (whiskers(&chart.axis), rqps_charts::WIDTH_DEFAULT);
-        let chart = VersionChart { axis, width, ..chart };
         file(chart.id.clone(), chart.svg(Theme::Light));
     }
     let timed: &[TestStep] = if page.comparison.leaves_out_rates()? { &[] } else { &page.steps };

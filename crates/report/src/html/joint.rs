@@ -6,7 +6,7 @@ use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow};
 use rqps_stats::{Class, Detector, Joint, Verdict};
 
 use super::marks::subject;
-use super::ratios::{level_of_figures, point_of, wide_and_narrow};
+use super::ratios::{point_of, wide_and_narrow};
 use super::shell::Frame;
 use crate::document::{Block, Cell, Column, Table, Tint};
 use crate::render::html as blocks;
@@ -88,8 +88,8 @@ pub fn joint_page(page: &JointPage<'_>) -> String {
             section #ratios {
                 h2 { "Ratios" }
                 p.legend {
-                    "Logarithmic. Whiskers are confidence intervals of " (level_of_figures())
-                    ": over hosts, and over the blocks of one host."
+                    "Logarithmic. Whiskers are the confidence intervals of the verdicts (" (levels_of_charts(page))
+                    "): over hosts, and over the blocks of one host."
                 }
                 div.charts { @for chart in charts { (wide_and_narrow(chart)) } }
             }
@@ -193,6 +193,18 @@ fn point(verdict: &Verdict) -> Option<RatioPoint> {
     point_of(verdict).map(|point| RatioPoint { mark, ..point })
 }
 
+/// The levels of the intervals in charts, those of single hosts included.
+fn levels_of_charts(page: &JointPage<'_>) -> String {
+    let mut verdicts: Vec<&Verdict> = Vec::new();
+    for joint in page.rows.iter().map(|row| row.joint) {
+        verdicts.extend(joint.has_average().then_some(&joint.verdict));
+        if page.hosts.len() <= HOSTS_MAX {
+            verdicts.extend(joint.hosts.iter().map(|(_, verdict)| verdict));
+        }
+    }
+    confidences_of(|| verdicts.iter().copied())
+}
+
 /// A chart for each arm and kind of figure: over all hosts, and each host if they are few.
 fn charts(page: &JointPage<'_>) -> Vec<RatioChart> {
     let mut charts = Vec::new();
@@ -235,6 +247,7 @@ fn chart(page: &JointPage<'_>, of: (Detector, usize, &str), joints: &[&Joint]) -
         rows: joints.iter().map(row).collect(),
         band: None,
         lower_is_better: !is_rate,
+        captions: Vec::new(),
         width: super::CHART_WIDTH,
     }
 }

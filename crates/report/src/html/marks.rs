@@ -40,13 +40,15 @@ impl Mark {
         matches!(self, Self::Worse | Self::Better | Self::Mixed)
     }
 
-    /// The same in charts, which show what is mixed or may be chance as unknown.
+    /// The same in charts.
     pub fn in_charts(self) -> ChartMark {
         match self {
             Self::Worse => ChartMark::Worse,
             Self::Better => ChartMark::Better,
+            Self::Mixed => ChartMark::Mixed,
+            Self::Chance => ChartMark::Chance,
             Self::Same => ChartMark::Same,
-            Self::Mixed | Self::Chance | Self::Open => ChartMark::Unknown,
+            Self::Open => ChartMark::Unknown,
         }
     }
 

@@ -3,11 +3,12 @@
 //!
 //! Where to look: `summary.rs` has the management summary, `all_tests.rs` the figures in it, `overview.rs` the verdicts
 //! of all tests, `consecutive.rs` the tables of consecutive steps, `ratios.rs` and `versions.rs` the plots over tests
-//! and versions, `joint.rs` the page of several hosts, `test.rs` all results of one test, `method.rs` what is needed to
-//! assess and repeat the run, `site/` the pages of many runs.
+//! and versions, `captions.rs` what makes a figure complete alone, `joint.rs` the page of several hosts, `test.rs` all
+//! results of one test, `method.rs` what is needed to assess and repeat the run, `site/` the pages of many runs.
 //! `page.css` and `page.js` are its style and script.
 
 mod all_tests;
+mod captions;
 mod consecutive;
 mod files;
 mod flame;
@@ -32,10 +33,11 @@ pub use joint::{JointPage, JointRow, joint_levels, joint_page};
 use maud::{Markup, PreEscaped, html};
 use rqps_charts::{Theme, VersionChart};
 use rqps_explain::{ExplainRequest, Explanation, explain};
-use rqps_stats::Detector;
+use rqps_stats::{Detector, Metric, Verdict};
 use rqps_store::Run;
 use shell::Frame;
 pub use site::{SiteFile, SiteRun, site_pages, site_run, site_stems};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::comparison::{Comparison, Pair, StepKind, TestStep};
@@ -160,6 +162,13 @@ impl<'a> Page<'a> {
         Detector::ALL.into_iter().filter(is_shown).collect()
     }
 
+    /// Those of them that figures of all tests, and over versions, are of.
+    fn headlines(&self) -> Vec<Detector> {
+        let mut detectors = self.detectors();
+        detectors.retain(|one| matches!(one, Detector::Rate | Detector::Cost));
+        detectors
+    }
+
     /// The confidence levels of the intervals.
     fn levels(&self) -> String {
         self.judged.as_ref().map_or_else(String::new, |judged| {
@@ -173,10 +182,13 @@ impl<'a> Page<'a> {
         self.judged.as_ref().is_some_and(|judged| judged.verdicts.experiment.control.is_some())
     }
 
-    /// The metrics of the cost, in words.
-    fn cost_metrics(&self) -> String {
-        let metrics = self.judged.iter().flat_map(|judged| &judged.cost_metrics);
-        metrics.map(|metric| metric.measure().label).collect::<Vec<_>>().join(" or ")
+    /// The metrics of these tests' costs, in words.
+    fn cost_metrics(&self, steps: &[TestStep]) -> String {
+        let is_of =
+            |one: &&Verdict| one.detector == Detector::Cost && steps.iter().any(|step| step.name == one.test);
+        let judged = self.judged.iter().flat_map(|judged| judged.verdicts.on_candidates());
+        let metrics: BTreeSet<Metric> = judged.filter(is_of).map(|one| one.metric).collect();
+        metrics.into_iter().map(|metric| metric.measure().label).collect::<Vec<_>>().join(" or ")
     }
 
     /// What charts show of a test, and its label.

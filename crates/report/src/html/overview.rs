@@ -97,7 +97,7 @@ fn headlines(page: &Page<'_>) -> Vec<Detector> {
 /// The heading of a column.
 fn column(page: &Page<'_>, detector: Detector) -> String {
     match detector {
-        Detector::Cost => format!("cost ({})", page.cost_metrics()),
+        Detector::Cost => format!("cost ({})", page.cost_metrics(&page.steps)),
         other => subject(other).to_owned(),
     }
 }

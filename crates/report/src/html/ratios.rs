@@ -3,14 +3,13 @@
 
 use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow, Theme};
-use rqps_stats::{Detector, FIGURES_CONFIDENCE, Verdict};
+use rqps_stats::{Detector, Verdict};
 
 use super::marks::{Mark, decimals_max, subject};
-use super::{Page, WIDTH_NARROW, drawn_twice};
+use super::{Page, WIDTH_NARROW, captions, drawn_twice};
 use crate::comparison::TestStep;
 use crate::document::DECIMALS_ALONE;
 use crate::verdict_lines::Judged;
-use crate::words;
 
 /// Width of a chart on half a page.
 const WIDTH: f64 = 580.0;
@@ -25,7 +24,8 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
                 p.legend {
                     "Logarithmic; at 1.0 the variant equals " strong { (page.comparison.base.arm.name) } ". "
                     @if page.judged.is_some() {
-                        "Whiskers are confidence intervals of " (level_of_figures()) "."
+                        @let levels = captions::levels(page, &detectors, &page.steps);
+                        "Whiskers are the confidence intervals of the verdicts (" (levels) ")."
                         @if page.has_control() {
                             " The band covers the largest deviation in the group when base is measured against itself (A/A)."
                         }
@@ -51,11 +51,15 @@ pub(super) fn wide_and_narrow(chart: RatioChart) -> Markup {
     drawn_twice(&chart.title, chart.svg(Theme::Page), narrow.svg(Theme::Page))
 }
 
-/// The charts of all groups that have points.
+/// The charts of all groups that have points, to stand alone.
 pub(super) fn all(page: &Page<'_>) -> Vec<RatioChart> {
     let groups = page.steps.chunk_by(|a, b| a.group == b.group);
-    let charts = groups
-        .flat_map(|steps| page.detectors().into_iter().map(move |detector| chart(page, detector, steps)));
+    let alone = |detector, steps| {
+        let captions = captions::of_run(page, detector, steps);
+        RatioChart { captions, width: rqps_charts::WIDTH_DEFAULT, ..chart(page, detector, steps) }
+    };
+    let charts =
+        groups.flat_map(|steps| page.detectors().into_iter().map(move |detector| alone(detector, steps)));
     charts.filter(has_points).collect()
 }
 
@@ -68,7 +72,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
     let (what, axis) = match detector {
         Detector::Rate => ("Rate".to_owned(), "rate relative to base (left = slower)"),
         Detector::Cost => {
-            let metrics = page.cost_metrics();
+            let metrics = page.cost_metrics(steps);
             (format!("Cost per operation ({metrics})"), "cost relative to base (right = more expensive)")
         }
         Detector::Stalls => {
@@ -91,6 +95,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
         rows: steps.iter().map(row).collect(),
         band: page.judged.as_ref().and_then(|judged| band(judged, detector, steps)),
         lower_is_better: detector != Detector::Rate,
+        captions: Vec::new(),
         width: WIDTH,
     }
 }
@@ -107,16 +112,11 @@ pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Dete
     }
 }
 
-/// The confidence level of all whiskers.
-pub(in crate::html) fn level_of_figures() -> String {
-    words::level(FIGURES_CONFIDENCE)
-}
-
 /// The point of a verdict; None if a logarithmic axis cannot show its ratio.
 pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
     let mark = Mark::from(verdict).in_charts();
     let is_drawable = verdict.ratio.is_finite() && verdict.ratio > 0.0;
-    let Verdict { ratio, in_figures: (low, high), .. } = *verdict;
+    let Verdict { ratio, low, high, .. } = *verdict;
     let decimals_max = decimals_max(verdict.detector);
     is_drawable.then_some(RatioPoint { ratio, low, high, mark, decimals_max })
 }

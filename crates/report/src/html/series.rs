@@ -1,17 +1,23 @@
 //! The page of a series: what came with which version, charts of the course, its figures.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
-use rqps_stats::Detector;
+use rqps_model::counted;
 use rqps_stats::course::Level;
+use rqps_stats::{Detector, Metric};
+use rqps_store::{Arm, Run};
 
 use super::marks::{Mark, decimals_max};
 use super::shell::Frame;
-use super::{CHART_WIDTH, versions_figure};
+use super::{CHART_WIDTH, captions, versions_figure};
 use crate::document::{Block, Document};
+use crate::number;
 use crate::render::html as blocks;
 use crate::series::{Series, TestCourse};
 use crate::tame::tame_document;
+use crate::words;
 
 /// Maximum lines of a chart: more cannot be distinguished.
 const LINES_MAX: usize = 8;
@@ -84,7 +90,10 @@ impl Series<'_> {
         for of_group in self.tests.chunk_by(|a, b| a.group == b.group) {
             for (part, tests) in of_group.chunks(LINES_MAX).enumerate() {
                 let more = if part > 0 { format!(", part {}", part + 1) } else { String::new() };
-                for (detector, what) in [(Detector::Rate, "rate"), (Detector::Cost, "cost per operation")] {
+                for (detector, what) in [
+                    (Detector::Rate, "rate".to_owned()),
+                    (Detector::Cost, format!("cost per operation ({})", cost_metrics(tests))),
+                ] {
                     let lines: Vec<VersionLine> = tests
                         .iter()
                         .map(|course| VersionLine {
@@ -104,12 +113,42 @@ impl Series<'_> {
                         axis: format!("{what} relative to {}", self.versions[0]),
                         versions: self.versions.to_vec(),
                         lines,
+                        captions: self.captions(),
                         width: CHART_WIDTH,
                     });
                 }
             }
         }
         charts
+    }
+
+    /// What makes a chart complete without the page.
+    fn captions(&self) -> Vec<String> {
+        let known = (0..self.versions.len()).filter_map(|version| self.arm_of(version));
+        let arms = known.map(|arm| (arm, arm.build_version.clone()));
+        let anchor = self.arm_of(0).map_or_else(|| self.versions[0].clone(), Arm::variant);
+        let base = format!("Base, at 1.0: {anchor}, measured in every run.");
+        let base = [base].into_iter().chain(captions::builds(arms)).collect::<Vec<_>>().join(" ");
+        let runs: Vec<&Run> = self.steps.iter().map(|step| &step.link.run).collect();
+        let mut hosts: Vec<String> = Vec::new();
+        for run in &runs {
+            let host = format!("{}{}", captions::work(run), captions::machine(run));
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
+        let dates = || runs.iter().map(|run| run.meta.created_at_ms);
+        let dates: BTreeSet<String> =
+            dates().min().into_iter().chain(dates().max()).map(number::utc).collect();
+        let measured = format!(
+            "Whiskers: {} confidence intervals, over all runs that have the version. Solid, pale or hollow: by the verdict on \
+             the version relative to the one before it. Measured {} with rqps {}, in {}.",
+            words::level(Level::CONFIDENCE),
+            dates.into_iter().collect::<Vec<_>>().join(" to "),
+            runs.first().map_or(env!("CARGO_PKG_VERSION"), |run| &*run.meta.program_version),
+            counted(runs.len(), "run"),
+        );
+        [base].into_iter().chain(hosts).chain([measured]).collect()
     }
 
     /// The ratio to the anchor, marked by the step to it.
@@ -124,4 +163,11 @@ impl Series<'_> {
         let Level { ratio, low, high, .. } = level;
         Some(RatioPoint { ratio, low, high, mark, decimals_max: decimals_max(detector) })
     }
+}
+
+/// The metrics of the tests' costs, in words.
+fn cost_metrics(tests: &[TestCourse]) -> String {
+    let metrics = tests.iter().flat_map(|course| course.cost.iter().flatten().map(|(metric, _)| *metric));
+    let metrics: BTreeSet<Metric> = metrics.collect();
+    metrics.into_iter().map(|metric| metric.measure().label).collect::<Vec<_>>().join(" or ")
 }

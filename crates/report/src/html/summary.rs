@@ -9,6 +9,7 @@ use super::{Page, all_tests};
 use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
+use crate::families;
 use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, THRESHOLDS};
 use crate::number;
 use crate::render::html as blocks;
@@ -45,15 +46,19 @@ pub(super) fn title(page: &Page<'_>) -> String {
         (true, _) | (_, true) => arm.name.clone(),
         _ => format!("{} {}", words::dbms(&arm.dbms), arm.build_version),
     };
+    let told = |arm: &rqps_store::Arm, name: String| match families::told_apart(arm, &page.run.arms) {
+        Some(build) => format!("{name} ({build})"),
+        None => name,
+    };
     let candidates = page.candidates();
-    let same_build = |arm: usize| page.run.arms[arm].build_hash == base.build_hash;
     match candidates.as_slice() {
         [] => name(base),
-        [one] if same_build(*one) || name(&page.run.arms[*one]) == name(base) => {
-            format!("{} against {}", page.name(*one), base.name)
+        [one] if name(&page.run.arms[*one]) == name(base) => {
+            let [one, of_base] = [&page.run.arms[*one], base].map(|arm| told(arm, arm.name.clone()));
+            format!("{}: {one} against {of_base}", name(base))
         }
         [one] => format!("{} against {}", name(&page.run.arms[*one]), name(base)),
-        several => format!("{} variants against {}", several.len(), name(base)),
+        several => format!("{} variants against {}", several.len(), told(base, name(base))),
     }
 }
 
@@ -103,6 +108,7 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
                 }
             }
         }
+        (measured_with(page))
         @for (arm, _) in &arms { (unpaired_rates(page, judged, *arm)) }
         @if let Some(invalid) = verdicts::without_result(judged.run, |_| true) { (blocks::blocks(&[invalid], 2)) }
         (blocks::blocks(&open, 2))
@@ -118,7 +124,6 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
                 (changes(page, judged, *arm, lines))
             }
         }
-        (blocks::blocks(&conditions::blocks(judged.run, judged.base), 2))
         @for line in trust.iter().filter(|line| line.is_alarm) { p.callout.alarm { (line.text) "." } }
         h2 { "How reliable is this?" }
         p { (reliability(judged)) }
@@ -131,6 +136,17 @@ fn unpaired_rates(page: &Page<'_>, judged: &Judged<'_>, arm: usize) -> Markup {
     let found = judged.unpaired(arm);
     let table = unpaired::table(&found, page.name(arm), page.name(judged.base));
     html! { @if let Some(table) = table.block() { (blocks::blocks(&[table], 2)) } }
+}
+
+/// What was measured with, directly below the answer, and warnings of builds that few others use.
+fn measured_with(page: &Page<'_>) -> Markup {
+    let line = conditions::line(page.run, page.comparison.base_in(page.run));
+    html! {
+        p { (line) }
+        @for warning in conditions::warnings(page.run) {
+            div.callout.alarm { (blocks::blocks(&[Block::Text(warning)], 2)) }
+        }
+    }
 }
 
 /// What casts doubt on all figures; the answer comes before it.
@@ -158,7 +174,7 @@ fn capitalized(word: &str) -> String {
 
 fn tally_title(page: &Page<'_>, detector: Detector) -> String {
     match detector {
-        Detector::Cost => format!("Cost per operation ({})", page.cost_metrics()),
+        Detector::Cost => format!("Cost per operation ({})", page.cost_metrics(&page.steps)),
         other => capitalized(subject(other)),
     }
 }
@@ -296,13 +312,20 @@ const MORE_PASSES: PreEscaped<&str> =
     PreEscaped(" A plan with <code>passes = 3</code> or more gives verdicts.");
 
 fn rate_summary(page: &Page<'_>) -> Result<Markup> {
-    let is_text = |block: &Block| matches!(block, Block::Text(_) | Block::Alarm(_) | Block::Items(_));
+    // What was measured with stands below the answer already.
+    let said: Vec<Block> = conditions::blocks(&[(page.run, page.comparison.base_in(page.run))]);
+    let is_said = |text: &str| said.iter().any(|one| matches!(one, Block::Text(said) if said == text));
+    let is_text = |block: &Block| match block {
+        Block::Text(text) => !is_said(text),
+        other => matches!(other, Block::Alarm(_) | Block::Items(_)),
+    };
     let texts = page.blocks(&[Section::Headline])?.into_iter().filter(is_text);
     let (disturbed, texts): (Vec<Block>, Vec<Block>) =
         texts.partition(|block| matches!(block, Block::Alarm(_)));
     Ok(html! {
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
         @for arm in page.candidates() { (rate_headline(page, arm)) }
+        (measured_with(page))
         (warnings(page))
         (all_tests::figures(page))
         @if page.candidates().is_empty() {

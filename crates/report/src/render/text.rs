@@ -120,19 +120,33 @@ fn narrowed(table: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
     let beside: Vec<usize> = (0..table.columns.len()).filter(|index| !below.contains(index)).collect();
     let width = Parts { widths: widths(table, None), ..whole }.width_of(&beside);
     let mut narrow = table.with_columns(&shown(rank));
-    let mut left: Vec<&str> = Vec::new();
-    for column in table.columns.iter().filter(|column| column.rank > rank) {
-        let is_shown = narrow.columns.iter().any(|shown| shown.name == column.name);
-        let name = if is_shown { &column.key } else { &column.name };
-        if !left.contains(&&**name) {
-            left.push(name);
-        }
-    }
     narrow.footnotes.push(format!(
         "left out here: {}; a terminal of {width} columns has them, and so has `--format markdown`",
-        left.join(", ")
+        left_out(&table.columns, rank)
     ));
     Cow::Owned(narrow)
+}
+
+/// `blocks, detectable, from and to of cost/op`: the headings of columns above a rank. Where a shown column has the
+/// same, the nearest heading before it that only one column has tells which is meant.
+fn left_out(columns: &[Column], rank: u8) -> String {
+    let count = |name: &str| columns.iter().filter(|column| column.name == name).count();
+    let mut left: Vec<(Option<&str>, Vec<&str>)> = Vec::new();
+    for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.rank > rank) {
+        let is_shown = columns.iter().any(|shown| shown.rank <= rank && shown.name == column.name);
+        let mut before = columns[..at].iter().rev().map(|before| &*before.name);
+        let of = before.find(|name| count(name) == 1).filter(|_| is_shown);
+        match left.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, names)) if names.contains(&&*column.name) => {}
+            Some((_, names)) => names.push(&*column.name),
+            None => left.push((of, vec![&*column.name])),
+        }
+    }
+    let text = |(of, names): &(Option<&str>, Vec<&str>)| match of {
+        Some(of) => format!("{} of {of}", names.join(" and ")),
+        None => names.join(", "),
+    };
+    left.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// A table as it fits the terminal: one that is too wide is printed in parts, each with the columns that name the row,

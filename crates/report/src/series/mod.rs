@@ -134,7 +134,7 @@ impl<'a> Series<'a> {
         undecided.map(|step| &*step.after().build_version).collect()
     }
 
-    fn arm_of(&self, version: usize) -> Option<&Arm> {
+    pub(crate) fn arm_of(&self, version: usize) -> Option<&Arm> {
         let is_it = |arm: &&Arm| arm.build_version == self.versions[version];
         self.steps.iter().flat_map(|step| [step.before(), step.after()]).find(is_it)
     }

@@ -12,7 +12,7 @@ use rqps_model::counted;
 use rqps_stats::course::Level;
 use rqps_stats::{Detector, Verdict};
 
-use super::{Series, TestCourse};
+use super::{Series, SeriesLink, TestCourse};
 use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::Result;
 use crate::format::{Format, Screen};
@@ -71,15 +71,15 @@ impl Series<'_> {
         let mut blocks = Vec::new();
         let mut links: Vec<(String, Vec<&str>)> = Vec::new();
         for step in &self.steps {
-            let of_link = conditions::blocks(&step.link.run, step.link.anchor);
-            let Some(Block::Text(line)) = of_link.first() else { continue };
-            let version = &*step.after().build_version;
-            match links.iter_mut().find(|(known, _)| known == line) {
-                Some((_, versions)) => versions.push(version),
-                None => links.push((line.clone(), vec![version])),
-            }
+            let SeriesLink { run, anchor, .. } = step.link;
+            let line = conditions::line(run, *anchor);
             if blocks.is_empty() {
-                blocks = of_link;
+                blocks = conditions::blocks(&[(run, *anchor)]);
+            }
+            let version = &*step.after().build_version;
+            match links.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, versions)) => versions.push(version),
+                None => links.push((line, vec![version])),
             }
         }
         let others = links.iter().skip(1).map(|(line, versions)| {
@@ -106,11 +106,11 @@ impl Series<'_> {
                 Cell::words(arrival.tests.join(", ")),
             ]);
         }
-        table.footnotes.push(
+        table.footnotes.push(format!(
             "changes between neighbouring versions in the same blocks, smallest to largest over the tests; tests with the \
-             same counters in the same version are one row"
-                .to_owned(),
-        );
+             same counters in the same version are one row; {}",
+            arrivals::APART
+        ));
         let mut blocks: Vec<Block> = table.block().into_iter().collect();
         for step in &self.steps {
             let (version, before) = (&step.after().build_version, &step.before().build_version);
@@ -209,8 +209,9 @@ impl Series<'_> {
         let anchor = &self.versions[0];
         let mut items = vec![
             format!(
-                "rQPS, cost/op: relative to {anchor} in the same blocks, never chained from other ratios; 99 % intervals, \
-                 over every link that has the version"
+                "rQPS, cost/op: relative to {anchor} in the same blocks, never chained from other ratios; {} intervals, \
+                 over every link that has the version",
+                words::level(Level::CONFIDENCE)
             ),
             "rate, cost: the verdict on the version relative to the one above it, step: its ratio, both from the blocks of \
              their link; an arrival is significant (of all changes in a link at most 1 % by chance)"

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `versions` | the two that differ significantly: neighbours, or others if no neighbours between them show the change or have results |
 //! | `what moved` | the figures, with the smallest and largest change over the tests |
-//! | `tests` | the tests that changed; those with the same counters between the same versions are one arrival |
+//! | `tests` | the tests that changed; those with the same counters between the same versions, in like size, are one arrival |
 
 use rqps_model::Digits;
 use rqps_stats::Metric;
@@ -15,6 +15,10 @@ use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
 use crate::verdict_lines::Judged;
+
+/// What parts rows of the same counters and versions.
+pub(crate) const APART: &str =
+    "what changed more than three times as much as the next smaller change has a row of its own";
 
 /// A table per series of versions; none if no run has three versions.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
@@ -56,7 +60,7 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
         "each version is judged against the one before it, by the rules of the verdicts; changes that may be chance are left \
          out. Versions further apart have a row if they show a change that no neighbours between them show"
             .to_owned(),
-        "sizes are those between the two versions of the row, smallest to largest over the tests".to_owned(),
+        format!("sizes are those between the two versions of the row, smallest to largest over the tests; {APART}"),
     ];
     Block::Table(table)
 }

@@ -26,17 +26,22 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = comparison.runs().into_iter().flat_map(doubts::blocks).collect();
     if comparison.others().next().is_none() {
         blocks.push(Block::Text(comparison.nothing_to_compare()));
-        blocks.extend(conditions::warnings(comparison.base.run));
+        blocks.extend(conditions::warnings(comparison.base.run).map(Block::Text));
         return blocks;
     }
     blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
     blocks.push(Block::Items(comparison.pairs().map(|pair| sentence(&pair, &steps)).collect()));
-    let of_base = comparison.base.run;
-    blocks.extend(conditions::blocks(of_base, comparison.base_in(of_base)));
-    let others = comparison.runs().into_iter().filter(|run| !std::ptr::eq(*run, of_base));
-    blocks.extend(others.flat_map(conditions::warnings));
+    blocks.extend(measured_with(comparison));
     blocks.extend(far_tests(comparison, &steps).block());
     blocks
+}
+
+/// What the runs were measured with, that of base first.
+pub(crate) fn measured_with(comparison: &Comparison<'_>) -> Vec<Block> {
+    let of_base = comparison.base.run;
+    let others = comparison.runs().into_iter().filter(|run| !std::ptr::eq(*run, of_base));
+    let runs = std::iter::once(of_base).chain(others);
+    conditions::blocks(&runs.map(|run| (run, comparison.base_in(run))).collect::<Vec<_>>())
 }
 
 /// A variant's medians, and how many tests are far from base.

@@ -7,7 +7,7 @@
 //! | `B/A`, `from`, `to` | the one divided by the other, and its interval |
 //! | `in A`, `in B` | the verdicts |
 
-use rqps_stats::{Detector, FIGURES_CONFIDENCE, Verdict};
+use rqps_stats::{COMMON_CONFIDENCE, Detector, Verdict};
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
@@ -86,7 +86,7 @@ fn table(
     table.footnotes.push(format!(
         "A, B: means of the ratios of a run's blocks. from, to: confidence interval of B/A, {}, from the blocks of both \
          runs; without 1 in it the runs differ, which the time between them may have caused, too",
-        words::level(FIGURES_CONFIDENCE)
+        words::level(COMMON_CONFIDENCE)
     ));
     (!table.rows.is_empty()).then_some(table)
 }
@@ -94,8 +94,7 @@ fn table(
 fn cells(a: &Verdict, b: &Verdict, test: &str) -> Vec<Cell> {
     let decimals = if a.detector == Detector::Rate { 3 } else { 4 };
     let of_run = |one: &Verdict| {
-        let (low, high) = one.in_figures;
-        let [ratio, ..] = Cell::estimate((one.ratio, low, high), decimals);
+        let [ratio, ..] = Cell::estimate((one.ratio, one.low, one.high), decimals);
         ratio
     };
     let (ratio, low, high) = quotient(a, b);
@@ -106,7 +105,7 @@ fn cells(a: &Verdict, b: &Verdict, test: &str) -> Vec<Cell> {
 
 /// `b` over `a` with its interval: errors of runs are independent, so their squares add up.
 fn quotient(a: &Verdict, b: &Verdict) -> (f64, f64, f64) {
-    let half_width = |one: &Verdict| (one.in_figures.1 / one.in_figures.0).ln() / 2.0;
+    let half_width = |one: &Verdict| (one.common.1 / one.common.0).ln() / 2.0;
     let (ratio, half) = (b.ratio / a.ratio, half_width(a).hypot(half_width(b)));
     (ratio, ratio * (-half).exp(), ratio * half.exp())
 }

@@ -70,7 +70,8 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
                 shows_all_arms(comparison, &judged).then(|| relative::table(comparison, StepKind::Tests));
             let costs = costs_of_all(comparison, &judged);
             let all = all.into_iter().chain(costs).map(Block::Table);
-            let first = std::iter::once(Block::Items(arms)).chain(open).chain(all);
+            let conditions = conditions::blocks(&[(judged.run, judged.base)]);
+            let first = std::iter::once(Block::Items(arms)).chain(conditions).chain(open).chain(all);
             of_run.splice(doubts..doubts, first);
         }
         if of_run.is_empty() {
@@ -134,8 +135,11 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
     let lines = judged.lines(arm, |test| comparison.shows(test));
     let (label, base) = (judged.label(comparison, arm), judged.label(comparison, judged.base));
     let is_first = judged.measured().next() == Some(arm);
-    let mut blocks = opening(judged, arm, &lines, (&label, &base), is_first);
-    if judged.measured().count() == 1 {
+    let is_only = judged.measured().count() == 1;
+    // Of several, the list of all arms comes first, and what was measured with below it.
+    let conditions = if is_only { conditions::blocks(&[(judged.run, judged.base)]) } else { Vec::new() };
+    let mut blocks = opening(judged, arm, &lines, (&label, &base), (is_first, conditions));
+    if is_only {
         blocks.extend(undecided::open(judged, &lines).map(Block::Text));
     }
     let mut unpaired = judged.unpaired(arm);
@@ -147,21 +151,18 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
     comparison.warned_on(&judged.run.arms[arm], &judged.run.arms[judged.base], blocks)
 }
 
-/// What reports on an arm begin with: what to check first, the answer, for the first arm what was measured with, what
-/// has no result on it, for the first arm also on base, and changes. What is inconclusive follows.
+/// What reports on an arm begin with: what to check first, the answer, what it was measured with, what has no result on
+/// it, for the first arm also on base, and changes. What is inconclusive follows.
 pub(crate) fn opening(
     judged: &Judged<'_>,
     arm: usize,
     lines: &[Line<'_>],
     (label, base): (&str, &str),
-    is_first: bool,
+    (is_first, conditions): (bool, Vec<Block>),
 ) -> Vec<Block> {
     let doubts = if is_first { doubts::blocks(judged.run) } else { Vec::new() };
     let answer = answer::text(judged, arm, (label, base), lines);
-    let mut blocks: Vec<Block> = doubts.into_iter().chain([Block::Text(answer)]).collect();
-    if is_first {
-        blocks.extend(conditions::blocks(judged.run, judged.base));
-    }
+    let mut blocks: Vec<Block> = doubts.into_iter().chain([Block::Text(answer)]).chain(conditions).collect();
     let has_section = |name: &str| judged.measured().any(|one| judged.run.arms[one].name == name);
     let is_here = |name: &str| name == judged.run.arms[arm].name || is_first && !has_section(name);
     blocks.extend(without_result(judged.run, is_here));

@@ -31,7 +31,7 @@ use crate::explain_summary::sentence;
 use crate::format::{Format, Screen};
 use crate::reading::Reading;
 use crate::render::render;
-use crate::tables::{plans, trust, undecided, verdicts};
+use crate::tables::{conditions, plans, trust, undecided, verdicts};
 use crate::verdict_lines::Judged;
 use crate::words;
 
@@ -197,7 +197,8 @@ impl Upgrade<'_, '_> {
             (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
         let plans = self.plans()?;
         let mut blocks: Vec<Block> = self.starts().into_iter().map(Block::Text).collect();
-        blocks.extend(verdicts::opening(judged, self.arm, &lines, (&label, &base), true));
+        let conditions = conditions::blocks(&[(judged.run, judged.base)]);
+        blocks.extend(verdicts::opening(judged, self.arm, &lines, (&label, &base), (true, conditions)));
         blocks.push(Block::Text(plans.sentence()));
         blocks.extend(undecided::open(judged, &lines).map(Block::Text));
         let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());

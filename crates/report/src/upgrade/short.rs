@@ -115,7 +115,7 @@ pub(super) fn measured(judged: &Judged<'_>) -> Vec<Block> {
     let trust = trust::lines(judged);
     let doubts = trust.iter().enumerate().filter(|(at, line)| *at == 0 || line.is_alarm);
     let doubts: Vec<String> = doubts.map(|(_, line)| line.text.clone()).collect();
-    let mut blocks = conditions::blocks(judged.run, judged.base);
+    let mut blocks = conditions::blocks(&[(judged.run, judged.base)]);
     blocks.push(Block::Items(doubts));
     let report = judged.run.folder.path().join(UPGRADE_FILE);
     let whole = match report.exists() {

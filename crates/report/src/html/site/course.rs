@@ -131,6 +131,7 @@ fn course(found: &[OfSeries<'_>], charted: Charted) -> Option<VersionChart> {
         axis: format!("{} relative to {base}", charted.word()),
         versions: versions.iter().map(|version| (*version).to_owned()).collect(),
         lines: lines.iter().map(line).collect(),
+        captions: Vec::new(),
         width: 0.0,
     })
 }

@@ -214,6 +214,7 @@ impl<'a> Joined<'a> {
             axis: format!("{} relative to {base}", charted.word()),
             versions: versions.iter().map(|version| (*version).to_owned()).collect(),
             lines: configs.iter().take(LINES_MAX).map(line).collect(),
+            captions: Vec::new(),
             width: 0.0,
         };
         let shown = || ways.iter().filter(|(node, _)| is_shown(node));

@@ -8,7 +8,6 @@ use rqps_model::counted;
 use rqps_stats::Verdict;
 
 use super::super::marks::{figure as verdict_figure, interval};
-use super::super::ratios::level_of_figures;
 use super::super::shell::Frame;
 use super::super::{breakable, versions_figure};
 use super::course::{Charted, Found, VERSIONS_MIN, courses};
@@ -49,8 +48,8 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
                     version in common join. There are not as many; the table has every result."
                 }
             }
-            @if has_course && levels.is_some() {
-                p.legend { "Whiskers are confidence intervals of " (level_of_figures()) "." }
+            @if let Some(levels) = levels.as_ref().filter(|_| has_course) {
+                p.legend { "Whiskers are the confidence intervals of the verdicts (" (levels) ")." }
             }
             @for of in workloads.iter().filter(|of| !of.courses.is_empty()) {
                 @if !is_one { h3 { (settings(&of.settings)) ", " (counted(of.runs, "run")) } }

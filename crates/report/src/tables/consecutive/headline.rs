@@ -4,9 +4,9 @@
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep};
 use crate::document::Block;
 use crate::number;
-use crate::tables::{disturbed, doubts};
+use crate::tables::{disturbed, doubts, headline};
 
-/// A sentence per disturbance and per system.
+/// A sentence per disturbance and per system, and what was measured with.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     let steps = comparison.steps(StepKind::Tests);
     let mut blocks: Vec<Block> = comparison.runs().into_iter().flat_map(doubts::blocks).collect();
@@ -16,6 +16,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
         true => Block::Text(comparison.nothing_to_compare()),
         false => Block::Items(sentences),
     });
+    blocks.extend(headline::measured_with(comparison));
     blocks
 }
 

@@ -1,0 +1,130 @@
+//! What makes a figure complete without the page around it: base and builds, work and host, blocks and date.
+
+use rqps_model::Family;
+use rqps_stats::{Detector, Metric, Verdict};
+use rqps_store::{Arm, Run};
+
+use super::Page;
+use crate::comparison::{ComparedArm, TestStep};
+use crate::families::{self, toolchain};
+use crate::number;
+use crate::tables::conditions;
+use crate::tables::verdicts::confidences_of;
+
+/// Of a figure of a run that shows these tests.
+pub(super) fn of_run(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> Vec<String> {
+    let label = |compared: &ComparedArm<'_>| match families::told_apart(compared.arm, &page.run.arms) {
+        Some(build) => format!("{}, {build}", compared.label()),
+        None => compared.label(),
+    };
+    let mut compared = vec![format!("Base, at 1.0: {}.", label(&page.comparison.base))];
+    // Several arms are in the legend.
+    if let [arm] = page.candidates().as_slice() {
+        compared.push(format!("Compared with it: {}.", label(&page.pair(*arm).arm)));
+    }
+    let arms = page.comparison.base_first();
+    let shown = arms.iter().filter(|compared| !compared.arm.control);
+    compared.extend(builds(shown.map(|compared| (compared.arm, compared.reference()))));
+    let meta = &page.run.meta;
+    let run = format!(
+        "{} {} with rqps {}, run {}.",
+        if meta.is_imported() { "Imported" } else { "Measured" },
+        number::utc(meta.created_at_ms),
+        meta.program_version,
+        page.run.folder.name(),
+    );
+    vec![
+        compared.join(" "),
+        format!("{}{}", work(page.run), machine(page.run)),
+        format!("{} {run}", replicates(page, detector, steps)),
+    ]
+}
+
+/// The compilers and flags of the builds, with the names of their arms if they differ; None if none is known.
+pub(super) fn builds<'a>(arms: impl Iterator<Item = (&'a Arm, String)>) -> Option<String> {
+    let mut families: Vec<(String, Vec<String>)> = Vec::new();
+    for (arm, name) in arms {
+        let built = toolchain(&Family::of_facts(&arm.facts));
+        match families.iter_mut().find(|(known, _)| *known == built) {
+            Some((_, names)) => names.push(name),
+            None => families.push((built, vec![name])),
+        }
+    }
+    let unknown = toolchain(&Family::of_facts(&[]));
+    match families.as_slice() {
+        [] => None,
+        [(built, _)] if *built == unknown => None,
+        [(built, _)] => Some(format!("All built by {built}.")),
+        several => {
+            let each = several.iter().map(|(built, names)| format!("{} by {built}", names.join(", ")));
+            Some(format!("Built: {}.", each.collect::<Vec<_>>().join("; ")))
+        }
+    }
+}
+
+pub(super) fn work(run: &Run) -> String {
+    let mut parts = vec![run.meta.workload_title.clone()];
+    parts.extend(conditions::clients(run));
+    parts.extend((run.meta.tables > 0).then(|| conditions::rows(run)));
+    format!("{}.", parts.join(", "))
+}
+
+/// The host, as far as it is known, after a blank.
+pub(super) fn machine(run: &Run) -> String {
+    let fact = |key: &str| run.host_fact(key).filter(|value| *value != "unknown");
+    let memory = fact("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    let kernel = fact("kernel").and_then(|kernel| kernel.split_whitespace().next());
+    let parts: Vec<String> = [
+        fact("cpu_model").map(str::to_owned),
+        fact("cpus_online").map(|cpus| format!("{cpus} CPUs")),
+        memory.map(|bytes| format!("{:.0} GB of memory", bytes / 1e9)),
+        fact("disk_model").map(str::to_owned),
+        fact("filesystem").map(str::to_owned),
+        kernel.map(|kernel| format!("Linux {kernel}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if parts.is_empty() { String::new() } else { format!(" Host: {}.", parts.join(", ")) }
+}
+
+/// What the intervals are, and over what.
+fn replicates(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> String {
+    match &page.judged {
+        Some(judged) => {
+            let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
+            let blocks = rqps_model::counted(done, judged.sample());
+            // A resume takes a pass from the tests that it measured.
+            let fewer =
+                judged.verdicts.on_candidates().any(|one| one.metric == Metric::Rate && one.blocks < done);
+            let at_most = if fewer { "at most " } else { "" };
+            let levels = levels(page, &[detector], steps);
+            let whiskers =
+                format!("Whiskers: confidence intervals of the verdicts ({levels}), over {at_most}{blocks}.");
+            match done {
+                0 | 1 => format!(
+                    "{blocks} of the {least} that a verdict takes: no verdicts yet, and no intervals."
+                ),
+                early if early < least => {
+                    format!("{blocks} of the {least} that a verdict takes: no verdicts yet. {whiskers}")
+                }
+                _ => whiskers,
+            }
+        }
+        None if page.run.meta.is_imported() => "One result of each test: no intervals.".to_owned(),
+        None => "A single pass: no intervals.".to_owned(),
+    }
+}
+
+/// The confidence levels of the whiskers of these tests.
+pub(super) fn levels(page: &Page<'_>, detectors: &[Detector], steps: &[TestStep]) -> String {
+    let mut verdicts: Vec<&Verdict> = Vec::new();
+    for (judged, step) in steps.iter().filter_map(|step| Some((page.judged.as_ref()?, step))) {
+        for detector in detectors {
+            let (shown, _) = page.charted(&step.name, *detector);
+            let of_arm = |arm| judged.verdict_across_arms(&step.name, arm, shown);
+            verdicts.extend(page.candidates().into_iter().filter_map(of_arm));
+        }
+    }
+    confidences_of(|| verdicts.iter().copied())
+}
