@@ -139,7 +139,7 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     let bench = Bench::new();
     let cases = [
         ("shared_buffers = 32MB\nwal_level = sideways\n", "sideways"),
-        ("shared_preload_libraries = 'no_such_library'\n", "no_such_library"),
+        ("wal_level = minimal\nmax_wal_senders = 5\n", "max_wal_senders"),
         ("io_method = io_uring\n", "io_method"),
     ];
     let version = exact_version("18");
