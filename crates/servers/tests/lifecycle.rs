@@ -72,16 +72,18 @@ fn a_value_that_the_build_refuses_is_an_error_before_the_start() {
 
 #[test]
 fn obstacles_to_a_start_are_named() {
-    let (_dir, mut spec) = Scratch::prepare("14").unwrap();
+    let (dir, mut spec) = Scratch::prepare("14").unwrap();
     let message = Server::start(&spec).unwrap_err().to_string();
     assert!(message.contains("run init first"), "{message}");
 
     Server::init(&spec).unwrap();
     let good = spec.config.clone();
-    spec.config = with_option(good.clone(), "shared_preload_libraries", "no_such_library");
+    let broken = dir.path().join("broken.so");
+    fs::write(&broken, "no library").unwrap();
+    spec.config = with_option(good.clone(), "shared_preload_libraries", &broken.to_string_lossy());
     let message = Server::start(&spec).unwrap_err().to_string();
-    assert!(message.contains("no_such_library"), "{message}");
-    assert!(message.contains("hint: this build lacks a library"), "{message}");
+    assert!(message.contains("broken.so"), "{message}");
+    assert!(message.contains("hint: this build lacks or cannot load a library"), "{message}");
 
     spec.config = good;
     let interrupted = Server::start_unless(&spec, &AtomicBool::new(true));

@@ -81,8 +81,8 @@ const CAUSES: [Cause; 8] = [
         "the kernel's semaphore limit is reached: raise kernel.sem, or stop other servers",
     ),
     (
-        &["could not access file"],
-        "this build lacks a library that the config names: remove it from shared_preload_libraries",
+        &["could not access file", "could not load library"],
+        "this build lacks or cannot load a library that the config names: remove it from shared_preload_libraries",
     ),
     (
         &["io_uring"],
