@@ -178,10 +178,10 @@ fn interval(one: &Verdict) -> String {
     in_percent(one).interval().map_or_else(String::new, |interval| format!(" ({interval} %)"))
 }
 
-/// A change with its sign, `+8 % (-2 to +18 %)`; `None` if it is unknown.
+/// A change with its sign, `+8 % (-2 to +18 %)`, with the digits of ratios in tables; `None` if it is unknown.
 pub(crate) fn signed_change(one: &Verdict) -> Option<String> {
     let change = (one.ratio - 1.0) * 100.0;
-    let digits = Digits::of_percent((one.low, one.high), 1);
+    let digits = Digits::of_percent((one.low, one.high), 2);
     let interval = digits.signed_interval().map_or_else(String::new, |interval| format!(" ({interval} %)"));
     change.is_finite().then(|| format!("{} %{interval}", digits.signed(change)))
 }
