@@ -104,9 +104,7 @@ pub fn fit_to_budget(plan: &mut Plan, hopeless: Hopeless) -> Result<(), Usage> {
     let Some(budget) = plan.budget.filter(|_| plan.blocks().blocks_min == 0) else {
         return Ok(());
     };
-    let mut least = plan.clone();
-    least.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
-    let (budget_s, needed_s) = (budget.as_secs_f64(), first_verdicts_seconds(&least));
+    let (budget_s, needed_s) = (budget.as_secs_f64(), seconds_without_counting(plan));
     if needed_s <= hopeless.factor * budget_s || needed_s - budget_s <= hopeless.seconds {
         count_only_what_fits(plan);
         return Ok(());
@@ -121,6 +119,13 @@ pub fn fit_to_budget(plan: &mut Plan, hopeless: Hopeless) -> Result<(), Usage> {
         (needed_s / 60.0).ceil(),
         if tests > 1 { ", or fewer tests" } else { "" }
     )))
+}
+
+/// Estimated seconds until the first verdicts of a plan, if no instructions are counted.
+pub fn seconds_without_counting(plan: &Plan) -> f64 {
+    let mut without = plan.clone();
+    without.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
+    first_verdicts_seconds(&without)
 }
 
 /// Estimated seconds until the first verdicts of a plan whose instructions are counted under valgrind.

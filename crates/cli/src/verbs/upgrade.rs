@@ -6,7 +6,6 @@ use super::run::Hopeless;
 use crate::args::UpgradeArgs;
 use crate::context::Context;
 use crate::progress::with_quiet_spinner;
-use crate::search::first_verdicts_seconds;
 use crate::two_builds::{BuildArg, TwoBuilds};
 use crate::{Usage, out};
 use adapted::{Adaptation, adapted_config};
@@ -160,12 +159,10 @@ fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
 /// Says what counting instructions under valgrind takes.
 fn tell_counting(plan: &Plan) {
     let Some(all) = super::run::seconds_with_counting(plan) else { return };
-    let mut without = plan.clone();
-    without.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
     out::message(&format!(
         "about {} of the {} until the first verdicts are spent counting instructions; `count_instructions = false` in \
          [isolated] of a plan turns that off",
-        duration_text(all - first_verdicts_seconds(&without)),
+        duration_text(all - super::run::seconds_without_counting(plan)),
         duration_text(all)
     ));
 }
@@ -179,6 +176,7 @@ fn print(context: &Context, folder: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::first_verdicts_seconds;
 
     #[test]
     fn a_downgrade_is_known_by_published_versions_alone() {

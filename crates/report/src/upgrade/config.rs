@@ -5,14 +5,12 @@ use rqps_explain::{Difference, DifferenceKind, is_in_config};
 use rqps_model::{LeftOut, SET_IN_BLOCKS, ServerSetting, clipped};
 use rqps_store::Arm;
 
-use super::{Upgrade, product};
+use super::{NAMES_MAX, Upgrade, product};
 use crate::document::{Block, Cell, Column, Table};
 use crate::words;
 
 /// The longest value of a refused option that is told.
 const IN_EFFECT_MAX: usize = 60;
-/// Options that a sentence names.
-const NAMES_MAX: usize = 6;
 /// Options that a terminal lists, and their longest values.
 const SHORT_MAX: usize = 24;
 const SHORT_VALUE_MAX: usize = 40;

@@ -35,7 +35,7 @@ use crate::tables::{conditions, plans, trust, undecided, verdicts};
 use crate::verdict_lines::Judged;
 use crate::words;
 
-/// Tests that a sentence names.
+/// Tests, or options, that a sentence names.
 const NAMES_MAX: usize = 6;
 
 /// Returns what changes from a run's base to its other arms.
@@ -109,7 +109,7 @@ fn with_headings(parts: Vec<Part>) -> impl Iterator<Item = Block> {
 /// the config's options, defaults, query plans, and the table of tests. Nothing for other runs.
 pub(crate) fn parts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Result<Vec<Part>> {
     let (run, base) = (judged.run, judged.base);
-    if !run.folder.path().join(UPGRADE_FILE).exists() {
+    if !is_upgrade(run) {
         return Ok(Vec::new());
     }
     let latencies = variance(run, base)?;
@@ -125,10 +125,15 @@ pub(crate) fn parts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Res
 /// Whether the new versions of an upgrade start with the config, a sentence each if not. Nothing for other runs.
 pub(crate) fn starts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Vec<String> {
     let (run, base) = (judged.run, judged.base);
-    let is_upgrade = run.folder.path().join(UPGRADE_FILE).exists();
+    let is_upgrade = is_upgrade(run);
     let arms = judged.candidates().filter(|_| is_upgrade);
     let report = |arm| Upgrade { comparison, run, base, arm };
     arms.filter_map(|arm| report(arm).start()).collect()
+}
+
+/// Whether `rqps upgrade` began the run, and wrote its report.
+fn is_upgrade(run: &Run) -> bool {
+    run.folder.path().join(UPGRADE_FILE).exists()
 }
 
 /// The report on one arm.
@@ -186,6 +191,16 @@ impl Upgrade<'_, '_> {
         format!("Upgrade from {} to {}{config}", product(old), product(new))
     }
 
+    /// Of the new and the old version.
+    fn labels(&self, judged: &Judged<'_>) -> [String; 2] {
+        [self.arm, self.base].map(|arm| judged.label(self.comparison, arm))
+    }
+
+    fn warnings(&self) -> Vec<Block> {
+        let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());
+        warnings.iter().map(|warning| Block::warning(warning)).collect()
+    }
+
     fn blocks(
         &self,
         judged: &Judged<'_>,
@@ -193,16 +208,14 @@ impl Upgrade<'_, '_> {
         latencies: &[VarianceRow],
     ) -> Result<Vec<Block>> {
         let lines = judged.lines(self.arm, |_| true);
-        let (label, base) =
-            (judged.label(self.comparison, self.arm), judged.label(self.comparison, self.base));
+        let [label, base] = self.labels(judged);
         let plans = self.plans()?;
         let mut blocks: Vec<Block> = self.starts().into_iter().map(Block::Text).collect();
         let conditions = conditions::blocks(&[(judged.run, judged.base)]);
         blocks.extend(verdicts::opening(judged, self.arm, &lines, (&label, &base), (true, conditions)));
         blocks.push(Block::Text(plans.sentence()));
         blocks.extend(undecided::open(judged, &lines).map(Block::Text));
-        let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());
-        blocks.extend(warnings.iter().map(|warning| Block::warning(warning)));
+        blocks.extend(self.warnings());
         let mut parts = vec![self.test_by_test(judged, latencies)];
         parts.extend(self.changed(&plans)?);
         let why = causes(judged, found);

@@ -5,7 +5,7 @@ use rqps_explain::{Explanation, Word, differences};
 use rqps_store::UPGRADE_FILE;
 use rqps_verdicts::VarianceRow;
 
-use super::{Part, Upgrade, causes, with_headings};
+use super::{Part, Upgrade, causes, is_upgrade, with_headings};
 use crate::document::Block;
 use crate::error::Result;
 use crate::tables::{answer, conditions, doubts, trust, undecided, verdicts};
@@ -24,7 +24,7 @@ impl Upgrade<'_, '_> {
         latencies: &[VarianceRow],
     ) -> Result<Vec<Block>> {
         let lines = judged.lines(self.arm, |_| true);
-        let [label, base] = [self.arm, self.base].map(|arm| judged.label(self.comparison, arm));
+        let [label, base] = self.labels(judged);
         let plans = self.plans()?;
         let mut blocks = doubts::blocks(self.run);
         let answers = [
@@ -47,8 +47,7 @@ impl Upgrade<'_, '_> {
             parts.push(("Why", vec![self.first(why, CAUSES_MAX)]));
         }
         blocks.extend(with_headings(parts));
-        let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());
-        blocks.extend(warnings.iter().map(|warning| Block::warning(warning)));
+        blocks.extend(self.warnings());
         Ok(blocks)
     }
 
@@ -62,7 +61,7 @@ impl Upgrade<'_, '_> {
 
     /// Where a reader finds what is left out here.
     pub(super) fn details(&self) -> String {
-        match self.run.folder.path().join(UPGRADE_FILE).exists() {
+        match is_upgrade(self.run) {
             true => format!("see {UPGRADE_FILE}"),
             false => "see `--format markdown`".to_owned(),
         }
@@ -117,9 +116,11 @@ pub(super) fn measured(judged: &Judged<'_>) -> Vec<Block> {
     let doubts: Vec<String> = doubts.map(|(_, line)| line.text.clone()).collect();
     let mut blocks = conditions::blocks(&[(judged.run, judged.base)]);
     blocks.push(Block::Items(doubts));
-    let report = judged.run.folder.path().join(UPGRADE_FILE);
-    let whole = match report.exists() {
-        true => format!("All options, defaults, causes and notes: {}", report.display()),
+    let whole = match is_upgrade(judged.run) {
+        true => {
+            let report = judged.run.folder.path().join(UPGRADE_FILE);
+            format!("All options, defaults, causes and notes: {}", report.display())
+        }
         false => "All options, defaults, causes and notes: `--format markdown`".to_owned(),
     };
     blocks.push(Block::Text(whole));
