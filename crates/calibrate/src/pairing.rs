@@ -148,7 +148,8 @@ fn rearranged(experiment: &Experiment, arms: &[usize], blocks: &[u32], control: 
     let block = |(at, number): (usize, &u32), data: &MetricData| {
         let source = data.blocks.iter().find(|block| block.block == *number)?;
         let pick = |values: &[Option<f64>]| arms.iter().map(|arm| values[*arm]).collect();
-        Some(BlockData { block: at as u32, values: pick(&source.values), ln: pick(&source.ln) })
+        let errors = if source.errors.is_empty() { Vec::new() } else { pick(&source.errors) };
+        Some(BlockData { block: at as u32, values: pick(&source.values), ln: pick(&source.ln), errors })
     };
     let metric = |data: &MetricData| MetricData {
         metric: data.metric,

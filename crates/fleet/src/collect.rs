@@ -173,6 +173,7 @@ fn add(experiment: &mut Experiment, test: TestData, arms: &[Option<usize>], firs
             block: first_block + block.block,
             values: spread(&block.values, arms, count),
             ln: spread(&block.ln, arms, count),
+            errors: Vec::new(),
         });
         let windows = data.windows.into_iter().map(|window| WindowData {
             block: first_block + window.block,

@@ -1,6 +1,6 @@
 //! Blocks of the protocol `isolated`: when and where arms start, and the order of windows.
 //!
-//! A block is a pure function of plan, number and its tests, so an interrupted block is drawn again identically.
+//! A block is a pure function of plan, number, its tests and their windows, so an interrupted block is drawn again identically.
 //! Everything that could favour an arm by its place is drawn at random: the order of starts, the side
 //! (directory and socket), the order of tests, and the order of arms within a test, which is then mirrored: `ABC
 //! CBA`, and with four windows `ABC CBA CBA ABC`. So a drift that is linear in time cancels within each test.
@@ -48,6 +48,13 @@ pub struct Turns {
     pub slots: Vec<Slot>,
 }
 
+impl Turns {
+    /// Windows of each arm.
+    pub fn windows(&self) -> u32 {
+        self.slots.iter().map(|slot| slot.window).max().unwrap_or(0)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     /// Index in [`Plan::arms`].
@@ -56,10 +63,11 @@ pub struct Slot {
     pub window: u32,
 }
 
-pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
+/// Draws a block with this many windows of each reading test. Writing tests have those of the plan, so that they leave
+/// the same data behind in every block.
+pub fn block(plan: &Plan, number: u32, tests: &[String], windows_of_reads: u32) -> BlockPlan {
     let mut stream = Stream::new(&[plan.seed, BLOCK_WORD, u64::from(number)]);
     let seed = stream.bits();
-    let windows = plan.blocks().windows;
     let arms = plan.arms.len();
     let starts = stream.permutation(arms);
     let sides = stream.permutation(arms);
@@ -68,8 +76,9 @@ pub fn block(plan: &Plan, number: u32, tests: &[String]) -> BlockPlan {
     let mut turns = Vec::new();
     for group in [reads, writes] {
         for at in stream.permutation(group.len()) {
-            let order = stream.permutation(arms);
-            turns.push(Turns { test: group[at].clone(), slots: mirrored(&order, windows) });
+            let (test, order) = (group[at].clone(), stream.permutation(arms));
+            let windows = if test.writes { plan.blocks().windows } else { windows_of_reads };
+            turns.push(Turns { test, slots: mirrored(&order, windows) });
         }
     }
     // CPUs rotate, so that no run depends on one being drawn often.

@@ -23,7 +23,7 @@ fn windows_are_mirrored_so_that_drift_cancels() {
     let tests = plan.workload.steps.clone();
     assert_eq!((plan.arms.len(), tests.len()), (3, 32), "base is measured twice, all tests by default");
     for number in 1..=20 {
-        let block = block(&plan, number, &tests);
+        let block = block(&plan, number, &tests, 4);
         for turns in &block.tests {
             let position_sum = |arm| -> usize {
                 turns.slots.iter().enumerate().filter(|(_, slot)| slot.arm == arm).map(|(at, _)| at).sum()
@@ -101,15 +101,15 @@ fn positions_vary_from_block_to_block_and_repeat_with_the_seed() {
     let plan = plan("", "windows = 4");
     let tests = plan.workload.steps.clone();
     let starts: std::collections::BTreeSet<_> =
-        (1..=40).map(|number| block(&plan, number, &tests).starts).collect();
+        (1..=40).map(|number| block(&plan, number, &tests, 4).starts).collect();
     assert_eq!(starts.len(), 6, "every order of three arms comes up in 40 blocks");
-    assert_eq!(block(&plan, 7, &tests).sides, block(&plan, 7, &tests).sides);
+    assert_eq!(block(&plan, 7, &tests, 4).sides, block(&plan, 7, &tests, 4).sides);
     let order = |number| -> Vec<String> {
-        block(&plan, number, &tests).tests.into_iter().map(|turns| turns.test.name).collect()
+        block(&plan, number, &tests, 4).tests.into_iter().map(|turns| turns.test.name).collect()
     };
     assert_ne!(order(1), order(2));
-    let first_write = block(&plan, 1, &tests).tests.iter().position(|turns| turns.test.writes).unwrap();
-    assert!(block(&plan, 1, &tests).tests[first_write..].iter().all(|turns| turns.test.writes));
+    let first_write = block(&plan, 1, &tests, 4).tests.iter().position(|turns| turns.test.writes).unwrap();
+    assert!(block(&plan, 1, &tests, 4).tests[first_write..].iter().all(|turns| turns.test.writes));
 }
 
 #[test]

@@ -67,6 +67,17 @@ pub struct BlockData {
     /// Per arm, the mean over windows of the logarithm of the same. None if not measured, or if a window's
     /// value was 0.
     pub ln: Vec<Option<f64>>,
+    /// Per arm, the standard error of `ln` within the block, as the difference from base's has it (so base's own is 0):
+    /// what its windows themselves show of their noise. Empty if no arm's is known.
+    pub errors: Vec<Option<f64>>,
+}
+
+impl BlockData {
+    /// The variance within the block of the difference of two arms' `ln`, if known.
+    pub(crate) fn variance_within(&self, arm: usize, other: usize) -> Option<f64> {
+        let square = |arm: usize| self.errors.get(arm).copied().flatten().map(|error| error * error);
+        Some(square(arm)? + square(other)?)
+    }
 }
 
 /// Why data cannot be judged, with the remedy.
@@ -148,7 +159,8 @@ impl MetricData {
             if !numbers.insert(block.block) {
                 return Err(InvalidData::Twice(place()));
             }
-            for found in [block.values.len(), block.ln.len()] {
+            let errors = Some(block.errors.len()).filter(|count| *count > 0);
+            for found in [block.values.len(), block.ln.len()].into_iter().chain(errors) {
                 if found != arms {
                     return Err(InvalidData::Entries { place: place(), found, arms });
                 }

@@ -106,6 +106,7 @@ mod tests {
             test,
             arm: 1,
             by_block: hosts.iter().enumerate().map(|(at, host)| (*host, value(at))).collect(),
+            variance_within: None,
         };
         names.iter().map(one).collect()
     }

@@ -304,7 +304,7 @@ fn as_block(host: u32, data: &MetricData, arms: usize, base: usize) -> Option<Bl
         }
     };
     let (values, ln) = (0..arms).map(figure).unzip();
-    Some(BlockData { block: host, values, ln })
+    Some(BlockData { block: host, values, ln, errors: Vec::new() })
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

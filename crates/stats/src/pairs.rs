@@ -46,6 +46,8 @@ pub(crate) struct Pair {
     pub(crate) arm: f64,
     /// Difference of the logarithms, if both exist.
     pub(crate) ln: Option<f64>,
+    /// Its variance within the block, if known.
+    pub(crate) variance_within: Option<f64>,
     /// Windows in which the arm's figure is above base's, and below it. Both 0 if windows are not used.
     pub(crate) windows: Votes,
     /// The shorter of the times that arm and base were measured; 0 if windows are not used.
@@ -81,8 +83,9 @@ impl Pairs {
             let ln = block.ln[arm].zip(block.ln[base]).map(|(arm, base)| arm - base);
             let number = block.block;
             let (votes, seconds) = votes(windows, number, arm, base);
+            let variance_within = block.variance_within(arm, base);
             let (base, arm) = (block.values[base]?, block.values[arm]?);
-            Some(Pair { block: number, base, arm, ln, windows: votes, seconds })
+            Some(Pair { block: number, base, arm, ln, variance_within, windows: votes, seconds })
         };
         Pairs(blocks.iter().filter_map(pair).collect())
     }
@@ -104,6 +107,12 @@ impl Pairs {
     /// Time that both arms were measured, at least.
     pub(crate) fn seconds(&self) -> f64 {
         self.0.iter().map(|pair| pair.seconds).sum()
+    }
+
+    /// Mean variance of the first `count` blocks within themselves, if known of all.
+    pub(crate) fn variance_within(&self, count: usize) -> Option<f64> {
+        let known: Option<Vec<f64>> = self.0.iter().take(count).map(|pair| pair.variance_within).collect();
+        known.filter(|known| !known.is_empty()).map(|known| mean(&known)).filter(|within| *within > 0.0)
     }
 
     /// The scale of the first `count` blocks.
@@ -159,6 +168,7 @@ impl Pairs {
             base: *base,
             arm: *arm,
             ln: Some((arm / base).ln()),
+            variance_within: None,
             windows: Votes::default(),
             seconds: 0.0,
         };

@@ -5,6 +5,10 @@
 //! `(d0 s0² + n s²) / (d0 + n)`, which has `d0 + n` degrees of freedom. `s0²` and `d0` are estimated from
 //! mean and variance of `ln s²`.
 //!
+//! If the windows of all tests tell their noise, as turns do, the distribution is that of the variance relative to what
+//! they lead one to expect ([`Trend`]). A test that is noisier within its windows is then expected to be noisier from
+//! block to block, and what is left of the spread is smaller.
+//!
 //! Two things are more conservative here. Variances of one test (several arms against one base, several
 //! earlier runs) count as one observation of the spread, since they are correlated. And `d0` is derived from
 //! an upper bound of the spread instead of its estimate: with the few tests of a report the estimate is often
@@ -18,10 +22,13 @@
 
 use crate::distribution::{mean_ln_chi_square, trigamma, trigamma_inverse};
 use crate::host_share::HostShare;
+use rqps_model::sample::mean;
 use std::collections::BTreeMap;
 
 /// Minimum number of tests for a prior.
 pub(crate) const TESTS_MIN: usize = 3;
+/// Minimum number of tests for a trend.
+pub(crate) const TREND_TESTS_MIN: usize = 8;
 /// Standard errors that are added to the estimated spread.
 const SPREAD_ERRORS: f64 = 1.0;
 
@@ -34,6 +41,50 @@ pub(crate) struct Sample<'a> {
     pub(crate) test: &'a str,
     pub(crate) variance: f64,
     pub(crate) df: f64,
+    /// Mean variance of its blocks within themselves, if known.
+    pub(crate) within: Option<f64>,
+}
+
+/// How variances follow from those within blocks, as limma's trend has it (Law et al. 2014, "voom"): the logarithm of
+/// the expected one is linear in that of the variance within blocks plus what starts add, which tests have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Trend {
+    /// Added to a variance within blocks.
+    start: f64,
+    /// From 0, where windows tell nothing, to 1, where the variance is in proportion.
+    slope: f64,
+    /// Mean logarithm of the sum.
+    centre: f64,
+}
+
+impl Trend {
+    /// Logarithm of the expected variance over that of the average test.
+    fn ln_relative(&self, within: f64) -> f64 {
+        self.slope * ((within + self.start).ln() - self.centre)
+    }
+
+    /// `None` if there is a sample whose windows don't tell its noise, or tests are too few.
+    fn of(samples: &[Sample], tests: usize) -> Option<Trend> {
+        let within: Vec<f64> = samples.iter().map(|sample| sample.within).collect::<Option<_>>()?;
+        if tests < TREND_TESTS_MIN {
+            return None;
+        }
+        let lns: Vec<f64> = samples.iter().map(Sample::ln).collect();
+        let ln_within: Vec<f64> = within.iter().map(|within| within.ln()).collect();
+        let start = (mean(&lns).exp() - mean(&ln_within).exp()).max(0.0);
+        let sums: Vec<f64> = within.iter().map(|within| (within + start).ln()).collect();
+        let (centre, mean_ln) = (mean(&sums), mean(&lns));
+        let squares: f64 = sums.iter().map(|sum| (sum - centre).powi(2)).sum();
+        let products: f64 = sums.iter().zip(&lns).map(|(sum, ln)| (sum - centre) * (ln - mean_ln)).sum();
+        (squares > 0.0).then(|| Trend { start, slope: (products / squares).clamp(0.0, 1.0), centre })
+    }
+}
+
+impl Sample<'_> {
+    /// Logarithm of the variance, unbiased.
+    fn ln(&self) -> f64 {
+        self.variance.ln() - mean_ln_chi_square(self.df)
+    }
 }
 
 /// The distribution of true variances.
@@ -41,8 +92,9 @@ pub(crate) struct Sample<'a> {
 pub(crate) struct Spread {
     /// Number of distinct tests it was fitted to.
     pub(crate) tests: usize,
-    /// s0².
+    /// s0²; with a trend that of the average test.
     pub(crate) variance: f64,
+    pub(crate) trend: Option<Trend>,
     /// d0; 0 if nothing is known.
     pub(crate) df: f64,
     /// Degrees of freedom of all samples together: the maximum for a moderated variance.
@@ -53,8 +105,20 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// Nothing is known: variances are not moderated.
-    pub(crate) const UNKNOWN: Spread =
-        Spread { tests: 0, variance: 0.0, df: 0.0, df_pooled: f64::INFINITY, shared: HostShare::NONE };
+    pub(crate) const UNKNOWN: Spread = Spread {
+        tests: 0,
+        variance: 0.0,
+        trend: None,
+        df: 0.0,
+        df_pooled: f64::INFINITY,
+        shared: HostShare::NONE,
+    };
+
+    /// The same for a test with this mean variance of its blocks within themselves.
+    pub(crate) fn with_variance_within(self, within: f64) -> Spread {
+        let relative = self.trend.map_or(0.0, |trend| trend.ln_relative(within));
+        Spread { variance: self.variance * relative.exp(), trend: None, ..self }
+    }
 
     /// The moderated variance and its degrees of freedom.
     pub(crate) fn moderate(&self, variance: f64, df: f64) -> (f64, f64) {
@@ -88,16 +152,20 @@ pub(crate) fn fit(samples: &[Sample], design_effect: f64) -> Spread {
     }
     let all: Vec<Sample> = by_test.values().flatten().copied().collect();
     let count = all.len() as f64;
-    let centred = |sample: &Sample| sample.variance.ln() - mean_ln_chi_square(sample.df);
+    let trend = Trend::of(&all, by_test.len());
+    let expected =
+        |sample: &Sample| trend.zip(sample.within).map_or(0.0, |(trend, within)| trend.ln_relative(within));
+    let centred = |sample: &Sample| sample.ln() - expected(sample);
     let mean = all.iter().map(centred).sum::<f64>() / count;
-    // Degrees of freedom of the sum of squares if each test had one variance.
+    let tests = by_test.len() as f64;
+    // Degrees of freedom of the sum of squares if each test had one variance; a trend takes the share of one test.
     let free = count - by_test.values().map(|samples| (samples.len() as f64).powi(2)).sum::<f64>() / count;
+    let free = if trend.is_some() { free * (tests - 2.0) / (tests - 1.0) } else { free };
     let squares: Vec<f64> =
         by_test.values().map(|samples| samples.iter().map(|s| (centred(s) - mean).powi(2)).sum()).collect();
     let observed = squares.iter().sum::<f64>() / free;
     let sampling = all.iter().map(|sample| trigamma(sample.df / 2.0)).sum::<f64>() / count;
     // Tests are independent, so their sums of squares give the standard error of the observed spread.
-    let tests = by_test.len() as f64;
     let per_test = squares.iter().sum::<f64>() / tests;
     let between = squares.iter().map(|square| (square - per_test).powi(2)).sum::<f64>() / (tests - 1.0);
     let error = (tests * between).sqrt() / free;
@@ -108,6 +176,7 @@ pub(crate) fn fit(samples: &[Sample], design_effect: f64) -> Spread {
     Spread {
         tests: by_test.len(),
         variance: (mean + mean_ln_chi_square(df)).exp(),
+        trend,
         df,
         df_pooled: all.iter().map(|sample| sample.df).sum::<f64>() / design_effect,
         shared: HostShare::NONE,
@@ -128,7 +197,12 @@ mod tests {
             let base = rng.normals(blocks);
             for _ in 0..arms {
                 let contrasts: Vec<f64> = base.iter().map(|base| arm_sd * (rng.normal() - base)).collect();
-                samples.push(Sample { test, variance: variance(&contrasts), df: blocks as f64 - 1.0 });
+                samples.push(Sample {
+                    test,
+                    variance: variance(&contrasts),
+                    df: blocks as f64 - 1.0,
+                    within: None,
+                });
             }
         }
         samples
@@ -181,11 +255,12 @@ mod tests {
 
     #[test]
     fn two_tests_give_no_prior_and_exact_counters_are_ignored() {
-        let sample = |test, variance| Sample { test, variance, df: 4.0 };
+        let sample = |test, variance| Sample { test, variance, df: 4.0, within: None };
         let two = [sample("a", 1.0), sample("b", 2.0), sample("c", 0.0), sample("a", 1.5)];
         assert_eq!(fit(&two, 1.0), Spread::UNKNOWN);
         assert_eq!(Spread::UNKNOWN.moderate(2.5, 4.0), (2.5, 4.0));
-        let spread = Spread { tests: 9, variance: 1.0, df: 6.0, df_pooled: 8.0, shared: HostShare::NONE };
+        let spread =
+            Spread { tests: 9, variance: 1.0, trend: None, df: 6.0, df_pooled: 8.0, shared: HostShare::NONE };
         let (moderated, df) = spread.moderate(2.0, 4.0);
         assert!((moderated - 1.4).abs() < 1e-12, "(6 * 1 + 4 * 2) / 10");
         assert!((df - 8.0).abs() < 1e-12, "no more than all samples have together");

@@ -5,7 +5,7 @@
 
 use crate::host_share::{HostShare, host_shares};
 use crate::pairs::{Pairs, Scale};
-use crate::prior::{Sample, Spread, fit};
+use crate::prior::{Sample, Spread, TREND_TESTS_MIN, fit};
 use crate::rules::Rules;
 use crate::shared::{Contrasts, design_effect};
 use rqps_model::sample::variance;
@@ -35,8 +35,16 @@ struct Moment {
     look: usize,
     /// The last block that was used.
     until: u32,
-    /// `None`: all groups.
-    group: Option<String>,
+    tests: Tests,
+}
+
+/// Tests that a spread is fitted to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Tests {
+    All,
+    Group(String),
+    /// Those whose windows tell their noise, with the trend that it gives.
+    WithTrend,
 }
 
 /// Fitted spreads by metric, group and look.
@@ -81,8 +89,10 @@ impl Priors {
             for arm in arms {
                 let own: Vec<&Source> = of_metric().filter(|one| pool.arm(one.arm) == arm).collect();
                 if let Some(arm) = arm {
-                    shares
-                        .insert((metric, arm), host_shares(&all_contrasts(&own, None, usize::MAX, u32::MAX)));
+                    shares.insert(
+                        (metric, arm),
+                        host_shares(&all_contrasts(&own, &Tests::All, usize::MAX, u32::MAX)),
+                    );
                 }
                 let is_reached = |blocks: usize| own.iter().any(|one| one.pairs.len() >= blocks);
                 // Figures below the first look use its spread.
@@ -91,8 +101,8 @@ impl Priors {
                     let moments: BTreeSet<u32> =
                         own.iter().map(|one| pool.until(one.pairs, *blocks)).collect();
                     for until in moments {
-                        let moment = Moment { metric, arm, look, until, group: None };
-                        fitted.extend(fit_groups(&own, *blocks, moment));
+                        let moment = Moment { metric, arm, look, until, tests: Tests::All };
+                        fitted.extend(fit_all(&own, *blocks, moment));
                     }
                 }
             }
@@ -107,9 +117,15 @@ impl Priors {
                 return Spread::UNKNOWN;
             }
             let (of_arm, until) = (self.pool.arm(arm), self.pool.until(pairs, *blocks));
-            let fitted = |group| self.fitted.get(&Moment { metric, arm: of_arm, look, until, group });
-            let spread = fitted(Some(group.to_owned())).or_else(|| fitted(None)).copied();
-            Spread { shared: self.share(metric, arm, pairs), ..spread.unwrap_or(Spread::UNKNOWN) }
+            let fitted = |tests| self.fitted.get(&Moment { metric, arm: of_arm, look, until, tests });
+            let within = pairs.variance_within(*blocks);
+            // Groups differ in how noisy their tests are; where windows tell that, all tests are worth more than a group.
+            let trend =
+                within.and_then(|within| Some(fitted(Tests::WithTrend)?.with_variance_within(within)));
+            let group = || fitted(Tests::Group(group.to_owned())).or_else(|| fitted(Tests::All)).copied();
+            let mut spread = trend.or_else(group).unwrap_or(Spread::UNKNOWN);
+            spread.shared = self.share(metric, arm, pairs);
+            spread
         };
         self.looks.iter().enumerate().map(at).collect()
     }
@@ -130,39 +146,35 @@ fn contrasts_of<'a>(source: &Source<'a>, blocks_max: usize, until: u32) -> Optio
     let known = source.pairs.0.iter().take(blocks_max).take_while(|pair| pair.block <= until);
     let by_block: Option<Vec<(u32, f64)>> = known.map(|pair| Some((pair.block, pair.ln?))).collect();
     let by_block = by_block.filter(|by_block| by_block.len() >= 2)?;
-    Some(Contrasts { starts: source.starts, test: source.test, arm: source.arm, by_block })
+    let variance_within = source.pairs.variance_within(by_block.len());
+    Some(Contrasts { starts: source.starts, test: source.test, arm: source.arm, by_block, variance_within })
 }
 
-/// Over all groups, and of each group with enough tests.
-fn fit_groups(own: &[&Source], blocks: usize, moment: Moment) -> Vec<(Moment, Spread)> {
+/// Over all tests, of each group with enough of them, and with a trend if enough tell their noise.
+fn fit_all(own: &[&Source], blocks: usize, moment: Moment) -> Vec<(Moment, Spread)> {
     let groups: BTreeSet<&str> = own.iter().map(|one| one.group).collect();
-    let of_group = |group: &str| {
-        let moment = Moment { group: Some(group.to_owned()), ..moment.clone() };
-        let spread = fit_group(own, blocks, &moment);
-        (spread.tests >= GROUP_TESTS_MIN).then_some((moment, spread))
-    };
-    let mut fitted: Vec<(Moment, Spread)> = groups.into_iter().filter_map(of_group).collect();
-    let spread = fit_group(own, blocks, &moment);
-    fitted.push((moment, spread));
-    fitted
+    let groups = groups.into_iter().map(|group| (Tests::Group(group.to_owned()), GROUP_TESTS_MIN));
+    let kinds = groups.chain([(Tests::All, 0), (Tests::WithTrend, TREND_TESTS_MIN)]);
+    let fitted = kinds.map(|(tests, fewest)| {
+        let moment = Moment { tests, ..moment.clone() };
+        let spread = fit_tests(own, blocks, &moment);
+        (spread.tests >= fewest).then_some((moment, spread))
+    });
+    fitted.flatten().collect()
 }
 
-fn all_contrasts<'a>(
-    own: &[&Source<'a>],
-    group: Option<&str>,
-    blocks: usize,
-    until: u32,
-) -> Vec<Contrasts<'a>> {
-    let is_selected = |other: &str| group.is_none_or(|group| group == other);
-    let selected = own.iter().filter(|one| is_selected(one.group));
-    selected.filter_map(|one| contrasts_of(one, blocks, until)).collect()
+fn all_contrasts<'a>(own: &[&Source<'a>], tests: &Tests, blocks: usize, until: u32) -> Vec<Contrasts<'a>> {
+    let all = own.iter().filter(|one| !matches!(tests, Tests::Group(group) if group != one.group));
+    let all = all.filter_map(|one| contrasts_of(one, blocks, until));
+    all.filter(|one| *tests != Tests::WithTrend || one.variance_within.is_some()).collect()
 }
 
-fn fit_group<'a>(own: &[&Source<'a>], blocks: usize, moment: &Moment) -> Spread {
-    let contrasts = all_contrasts(own, moment.group.as_deref(), blocks, moment.until);
+fn fit_tests<'a>(own: &[&Source<'a>], blocks: usize, moment: &Moment) -> Spread {
+    let contrasts = all_contrasts(own, &moment.tests, blocks, moment.until);
     let sample = |one: &Contrasts<'a>| {
         let values: Vec<f64> = one.by_block.iter().map(|(_, value)| *value).collect();
-        Sample { test: one.test, variance: variance(&values), df: values.len() as f64 - 1.0 }
+        let within = one.variance_within.filter(|_| moment.tests == Tests::WithTrend);
+        Sample { test: one.test, variance: variance(&values), df: values.len() as f64 - 1.0, within }
     };
     let samples: Vec<Sample> = contrasts.iter().map(sample).collect();
     // What tests over hosts have in common is a part of its own (`host_share`).

@@ -23,6 +23,8 @@ pub(crate) struct Contrasts<'a> {
     pub(crate) arm: usize,
     /// Contrast by block number.
     pub(crate) by_block: Vec<(u32, f64)>,
+    /// Mean variance of these blocks within themselves, if known.
+    pub(crate) variance_within: Option<f64>,
 }
 
 /// The number of tests over the equivalent number of independent tests; at least 1.
@@ -110,6 +112,7 @@ mod tests {
                         (block, noise * (1.0 + number as f64))
                     })
                     .collect(),
+                variance_within: None,
             })
             .collect();
         design_effect(&all)
@@ -136,7 +139,13 @@ mod tests {
     #[test]
     fn tests_with_own_starts_have_no_design_effect() {
         let by_block = vec![(1, 0.1), (2, -0.2), (3, 0.1)];
-        let one = |test: &'static str| Contrasts { starts: test, test, arm: 1, by_block: by_block.clone() };
+        let one = |test: &'static str| Contrasts {
+            starts: test,
+            test,
+            arm: 1,
+            by_block: by_block.clone(),
+            variance_within: None,
+        };
         assert_eq!(design_effect(&[one("a"), one("b"), one("c")]), 1.0);
         assert_eq!(design_effect(&[]), 1.0);
     }

@@ -14,6 +14,7 @@ fn metric<Row: AsRef<[f64]>>(metric: Metric, rows: &[Row]) -> MetricData {
         block: number as u32 + 1,
         values: row.as_ref().iter().map(|value| (*value >= 0.0).then_some(*value)).collect(),
         ln: row.as_ref().iter().map(|value| (*value > 0.0).then(|| value.ln())).collect(),
+        errors: Vec::new(),
     };
     MetricData { metric, blocks: rows.iter().enumerate().map(block).collect(), windows: Vec::new() }
 }

@@ -188,11 +188,39 @@ fn measured(
     let goes_by_host = matches!(metric, Metric::Rate | Metric::CpuUs);
     let windows = run.windows.iter().filter(|window| window.action.step == step);
     let windows = windows.filter(|window| !(goes_by_host && apart.contains(window)));
-    let figures = windows.filter_map(|window| {
+    let figures = windows.clone().filter_map(|window| {
         let at = window.placement?;
         Some((at.block, window.action.arm.as_str(), at.window, figure_of(window, turns, metric)?))
     });
-    blocks_of(run, done, figures)
+    let mut blocks = blocks_of(run, done, figures);
+    for block in &mut blocks {
+        let of_block =
+            windows.clone().filter(|window| window.placement.is_some_and(|at| at.block == block.block));
+        block.errors = errors_within(run, of_block, |window| turns.error(window, metric));
+    }
+    blocks
+}
+
+/// Standard errors of the means over a block's windows, per arm; empty if windows tell none.
+fn errors_within<'a>(
+    run: &Run,
+    windows: impl Iterator<Item = &'a Recorded<Window>>,
+    error: impl Fn(&Recorded<Window>) -> Option<f64>,
+) -> Vec<Option<f64>> {
+    let mut of_arms = vec![Vec::new(); run.arms.len()];
+    for (window, error) in windows.filter_map(|window| Some((window, error(window)?))) {
+        if let Some(arm) = arm_index(run, &window.action.arm) {
+            of_arms[arm].push(error);
+        }
+    }
+    if of_arms.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let of_mean = |errors: &Vec<f64>| {
+        let squares: f64 = errors.iter().map(|error| error * error).sum();
+        (!errors.is_empty()).then(|| squares.sqrt() / errors.len() as f64)
+    };
+    of_arms.iter().map(of_mean).collect()
 }
 
 /// Instructions per operation that a program counted, one figure for a whole block.
@@ -279,6 +307,7 @@ mod tests {
             block,
             values: values.map(Some).to_vec(),
             ln: values.map(|value| (value > 0.0).then(|| value.ln())).to_vec(),
+            errors: Vec::new(),
         };
         let blocks = || vec![block(1, [0.0, 0.002, 0.03]), block(2, [0.001, 0.0, 0.02])];
         assert_eq!(of_operations(Metric::Fsyncs, blocks()).unwrap(), blocks(), "figures are unchanged");

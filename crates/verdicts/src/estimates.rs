@@ -80,6 +80,7 @@ mod tests {
             block: at as u32 + 1,
             values: vec![Some(1.0), Some(ln.exp())],
             ln: vec![Some(0.0), Some(*ln)],
+            errors: Vec::new(),
         };
         let test = |(number, contrasts): (usize, &[f64; 2])| TestData {
             name: format!("test-{number}"),

@@ -64,7 +64,7 @@ fn noise_of(run: &Run, turns: &Turns, metric: Metric) -> Option<Noise> {
     let found: Vec<[Option<f64>; 3]> = tests.values().filter_map(of_test).collect();
     let level = |at: usize| median(&found.iter().filter_map(|one| one[at]).collect::<Vec<f64>>());
     let of_control = run.windows.iter().filter(|window| window.action.arm == run.arms[control].name);
-    let rounds: Vec<f64> = of_control.filter_map(|window| turns.rate_error(window)).collect();
+    let rounds: Vec<f64> = of_control.filter_map(|window| turns.error(window, Metric::Rate)).collect();
     Some(Noise {
         tests: found.len(),
         load: level(0),

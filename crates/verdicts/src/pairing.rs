@@ -35,6 +35,7 @@ pub(crate) fn block_data(block: u32, arms: &[Figures]) -> Option<BlockData> {
         block,
         values: paired.iter().map(|values| mean_or_none(values)).collect(),
         ln: paired.iter().map(|values| mean_ln(values)).collect(),
+        errors: Vec::new(),
     })
 }
 

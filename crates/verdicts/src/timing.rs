@@ -46,11 +46,17 @@ impl Timing {
                 intervals.entry((&action.step, block)).or_default().push(interval);
             }
         }
+        let in_tests: f64 = intervals.values().map(|of_block| covered(of_block.clone())).sum();
+        let windows = windows_of(run, &done);
         let mut by_test: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for ((test, _), intervals) in intervals {
-            by_test.entry(test).or_default().push(covered(intervals));
+        for ((test, block), intervals) in intervals {
+            // Later blocks may have more windows than the first.
+            let of_test =
+                || windows.iter().filter(|((other, _), _)| *other == test).map(|(_, windows)| *windows);
+            let times = windows.get(&(test, block)).zip(of_test().min());
+            let times = times.map_or(1.0, |(own, fewest)| f64::from(*own) / f64::from(fewest));
+            by_test.entry(test).or_default().push(covered(intervals) / times);
         }
-        let in_tests: f64 = by_test.values().flatten().sum();
         Self {
             test_s: by_test.iter().map(|(test, blocks)| ((*test).to_owned(), mean(blocks))).collect(),
             overhead_s: ((spent - in_tests) / blocks).max(0.0),
@@ -70,6 +76,18 @@ impl Timing {
             .sum();
         own + self.overhead_s * by_test.values().copied().max().unwrap_or(0) as f64
     }
+}
+
+/// Each arm's windows of a test in a done block.
+fn windows_of<'a>(run: &'a Run, done: &BTreeMap<u32, f64>) -> BTreeMap<(&'a str, u32), u32> {
+    let mut windows: BTreeMap<(&str, u32), u32> = BTreeMap::new();
+    for window in run.windows.iter().filter(|window| is_result(window)) {
+        if let Some(at) = window.placement.filter(|at| done.contains_key(&at.block)) {
+            let last = windows.entry((&window.action.step, at.block)).or_default();
+            *last = (*last).max(at.window);
+        }
+    }
+    windows
 }
 
 /// Mean seconds of the done passes of a sequence: of their actions, since hours may lie between an interruption and the

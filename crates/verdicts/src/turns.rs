@@ -28,8 +28,9 @@ pub(crate) struct Turns {
 struct Figures {
     rate: Option<f64>,
     cpu_us: Option<f64>,
-    /// Standard error of the logarithm of the rate's ratio to base; `None` for base.
+    /// Standard errors of the logarithms of their ratios to base.
     rate_error: Option<f64>,
+    cpu_error: Option<f64>,
 }
 
 /// Windows of equal number on all arms, in one block of one test.
@@ -75,23 +76,33 @@ impl Turns {
         }
     }
 
-    /// Standard error, within a window, of the logarithm of its rate over base's.
-    pub fn rate_error(&self, window: &Recorded<Window>) -> Option<f64> {
-        self.figures.get(&window.action.seq)?.rate_error
+    /// Standard error, within a window, of the logarithm of its figure over base's; base's own is 0. CPU time's is that
+    /// of sessions.
+    pub fn error(&self, window: &Recorded<Window>, metric: Metric) -> Option<f64> {
+        let figures = self.figures.get(&window.action.seq)?;
+        match metric {
+            Metric::Rate => figures.rate_error,
+            Metric::CpuUs => figures.cpu_error,
+            _ => None,
+        }
     }
 }
 
 fn figures(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice]), is_base: bool) -> Figures {
     let operations_per_event = window.result.operations / events_of(window);
-    let rate_ratio = ratio(own, base, rate_of);
+    let (rate_ratio, cpu_ratio) = (ratio(own, base, rate_of), ratio(own, base, sessions_us_of));
     let of_base = location(&base.iter().filter_map(rate_of).map(f64::ln).collect::<Vec<f64>>());
     let rate = of_base
         .zip(rate_ratio)
         .map(|(base, ratio)| (base.mean + ratio.mean).exp() * operations_per_event * 1e6);
+    let error = |ratio: Option<Location>| if is_base { Some(0.0) } else { ratio?.error };
     Figures {
         rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0),
-        cpu_us: cpu_us_per_event(window, (own, base)).map(|us| us / operations_per_event),
-        rate_error: rate_ratio.and_then(|ratio| ratio.error).filter(|_| !is_base),
+        cpu_us: cpu_ratio
+            .and_then(|ratio| cpu_us_per_event(window, ratio, base))
+            .map(|us| us / operations_per_event),
+        rate_error: error(rate_ratio),
+        cpu_error: error(cpu_ratio),
     }
 }
 
@@ -117,9 +128,8 @@ fn sessions_us_of(slice: &Slice) -> Option<f64> {
     (slice.events > 0).then(|| us / slice.events as f64)
 }
 
-fn cpu_us_per_event(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice])) -> Option<f64> {
+fn cpu_us_per_event(window: &Recorded<Window>, ratio: Location, base: &[Slice]) -> Option<f64> {
     let of_base = location(&base.iter().filter_map(sessions_us_of).map(f64::ln).collect::<Vec<f64>>())?;
-    let ratio = ratio(own, base, sessions_us_of)?;
     let all = window.metric("server_cpu_us")?;
     if window.connections.is_empty() {
         return None;

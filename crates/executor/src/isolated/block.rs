@@ -22,11 +22,11 @@ impl Blocks<'_> {
     pub(super) fn block(
         &mut self,
         number: u32,
-        tests: &[String],
+        (tests, windows_of_reads): (&[String], u32),
         context: &BlockContext<'_>,
         control: &mut RunControl<'_>,
     ) -> Result<Ended> {
-        let drawn = self.draw(number, tests);
+        let drawn = self.draw(number, tests, windows_of_reads);
         self.writer.begin_block(&self.record(&drawn, context, tests))?;
         let folder = self.setup.place.path().unwrap_or(self.writer.folder().path()).to_owned();
         self.writer.put_canaries(&canaries(self.setup.host, (number, Moment::Before), &folder)?)?;
@@ -45,8 +45,8 @@ impl Blocks<'_> {
 
     /// Draws the block for all arms, so that a seed gives the same draws whichever arms take part, then
     /// removes those that were given up.
-    fn draw(&self, number: u32, tests: &[String]) -> BlockPlan {
-        let mut drawn = draw_block(&self.setup.plan, number, tests);
+    fn draw(&self, number: u32, tests: &[String], windows_of_reads: u32) -> BlockPlan {
+        let mut drawn = draw_block(&self.setup.plan, number, tests, windows_of_reads);
         drawn.starts.retain(|arm| !self.given_up.contains_key(arm));
         for turns in &mut drawn.tests {
             turns.slots.retain(|slot| !self.given_up.contains_key(&slot.arm));
@@ -195,7 +195,7 @@ impl Blocks<'_> {
             let placement = Placement { block: drawn.number, window: slot.window, slot: at as u32 + 1 };
             // The first window's time includes the restart before a writing test.
             let started_at_ms = if at == 0 { began_at_ms } else { now_ms() };
-            self.window(arm, (&turns.test, work), (placement, started_at_ms), context, control)?;
+            self.window(arm, (turns, work), (placement, started_at_ms), context, control)?;
             arm.instance.freeze().map_err(|error| arm.diagnose(&turns.test.name, error.into()))?;
         }
         Ok(())
@@ -211,7 +211,7 @@ impl Blocks<'_> {
         control: &mut RunControl<'_>,
     ) -> Result<()> {
         let test = &turns.test;
-        for window in 1..=self.setup.plan.blocks().windows {
+        for window in 1..=turns.windows() {
             control.check()?;
             let slots: Vec<(u32, usize)> = (1..)
                 .zip(&turns.slots)
@@ -229,7 +229,7 @@ impl Blocks<'_> {
             let started_at_ms = if window == 1 { began_at_ms } else { now_ms() };
             let keeps_state = context.keeps_state && window == 1;
             let draws = draws_of(drawn.number, window);
-            let job = self.job((test, work), draws, window, context);
+            let job = self.job((test, work), draws, window == turns.windows(), context);
             let job = Job { turn: Some(Turn::Events(work.slice_events)), ..job };
             let outputs = measure_in_turns(&mut arms, self.setup.driver, &job, keeps_state, control);
             let outputs = arms
@@ -252,17 +252,18 @@ impl Blocks<'_> {
     fn window(
         &mut self,
         arm: &mut ActiveArm,
-        (step, work): (&StepDef, &TestWork),
+        (turns, work): (&Turns, &TestWork),
         (placement, started_at_ms): (Placement, i64),
         context: &BlockContext<'_>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
+        let step = &turns.test;
         control.set_current(arm);
         let begun = self.begin()?;
         // Plans and state are the same in all blocks of a run: the first that is done has them.
         let keeps_state = context.keeps_state && placement.window == 1;
         let draws = draws_of(placement.block, placement.window);
-        let job = self.job((step, work), draws, placement.window, context);
+        let job = self.job((step, work), draws, placement.window == turns.windows(), context);
         let output = measure(arm, self.setup.driver, job, keeps_state, control)
             .map_err(|error| arm.failed(&step.name, error, control))?;
         control.check()?;
@@ -274,14 +275,14 @@ impl Blocks<'_> {
         &'a self,
         (test, work): (&'a StepDef, &TestWork),
         draws: u32,
-        window: u32,
+        is_last: bool,
         context: &BlockContext<'_>,
     ) -> Job<'a> {
         let plan = &self.setup.plan;
         Job {
             yields_cpu: context.data.session_cpus(test.clients, 0).is_some(),
             reads_counters: true,
-            may_read_all: window == plan.blocks().windows,
+            may_read_all: is_last,
             ..Job::of_work(plan, test, draws, fixed_work(work, test.clients))
         }
     }

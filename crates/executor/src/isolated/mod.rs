@@ -121,7 +121,7 @@ impl Blocks<'_> {
         let made = (1..=LOADS).collect();
         match next::next(&self.setup.plan, &run, &made, budget, &|_| false)?.what {
             Next::Stop(stop) => Ok(Some(stop)),
-            Next::Measure(_) => Ok(None),
+            Next::Measure { .. } => Ok(None),
         }
     }
 
@@ -177,9 +177,9 @@ impl Blocks<'_> {
             let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
             control.progress.blocks(done as u32, self.setup.plan.blocks().blocks_max);
             control.check()?;
-            let tests = match next.what {
+            let (tests, windows) = match next.what {
                 Next::Stop(stop) => return Ok(self.end(stop, control)),
-                Next::Measure(tests) => tests,
+                Next::Measure { tests, windows_of_reads } => (tests, windows_of_reads),
             };
             control.progress.stage(&next.why);
             let number = self.writer.last_block()?.unwrap_or(0) + 1;
@@ -195,7 +195,7 @@ impl Blocks<'_> {
             };
             let cost_decided = next.cost_decided;
             let context = BlockContext { data, works, counting, cost_decided, keeps_state, progress };
-            let ended = self.block(number, &tests, &context, control);
+            let ended = self.block(number, (&tests, windows), &context, control);
             self.conclude(number, ended, began.elapsed(), control)?;
         }
     }

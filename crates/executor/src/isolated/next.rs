@@ -3,9 +3,9 @@
 
 use crate::error::Result;
 use rqps_model::counted;
-use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds, load_of};
+use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds, load_of, windows_seconds};
+use rqps_plan::{Plan, limits};
 use rqps_stats::{Detector, Rules, Verdict};
 use rqps_store::{NoResult, Run};
 use rqps_verdicts::{
@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// A block may take this many times the remaining budget: estimates are no more precise.
 const OVERRUN: f64 = 1.1;
+/// Most windows of a reading test in a later block, as a multiple of the plan's.
+const WINDOWS_TIMES_MAX: f64 = 4.0;
 /// Share of the budget that a run may exceed it by so that it ends with verdicts.
 const OVERRUN_FOR_VERDICTS: f64 = 0.25;
 
@@ -42,8 +44,11 @@ pub(super) struct Outlook {
 }
 
 pub(super) enum Next {
-    /// Measure a block of these tests.
-    Measure(Vec<String>),
+    /// Measure a block of these tests, with this many windows of each reading one.
+    Measure {
+        tests: Vec<String>,
+        windows_of_reads: u32,
+    },
     Stop(Stop),
 }
 
@@ -157,7 +162,7 @@ fn first_blocks(
         blocks: blocks_min - lowest,
         // More may follow, up to the budget.
         seconds_left: Some(left_s.map_or(total_s, |left| left.max(total_s))),
-        what: Next::Measure(tests),
+        what: Next::Measure { tests, windows_of_reads: plan.blocks().windows },
         cost_decided: BTreeSet::new(),
     }
 }
@@ -230,7 +235,10 @@ fn undecided(
         share_of_block: 0.0,
         blocks: 1,
         seconds_left: Some(left.map_or(f64::INFINITY, |left| left.as_secs_f64()).min(all_s + loads_s)),
-        what: Next::Measure(chosen),
+        what: Next::Measure {
+            windows_of_reads: windows_of_reads(plan, verdicts, &chosen, left_s),
+            tests: chosen,
+        },
         cost_decided: cost_decided(verdicts),
     }
 }
@@ -320,6 +328,30 @@ fn affordable(needs: &BTreeMap<&str, usize>, verdicts: &RunVerdicts, left_s: f64
         }
     }
     chosen.into_iter().map(|(test, _)| test.to_owned()).collect()
+}
+
+/// Windows of each reading test in a block of these tests. A block of few tests is mostly restarts, so it gets as many as
+/// take as long as all else in it: what its contrasts err by is mostly the windows' own noise.
+fn windows_of_reads(plan: &Plan, verdicts: &RunVerdicts, tests: &[String], left_s: f64) -> u32 {
+    let planned = plan.blocks().windows;
+    let reads = tests.iter().filter(|name| plan.step(name).is_some_and(|test| !test.writes)).count();
+    let windows_s = windows_seconds(plan, reads);
+    if windows_s <= 0.0 {
+        return planned;
+    }
+    let block_s = verdicts.timing.seconds_for(tests.iter().map(|name| (name.as_str(), 1)));
+    // No longer than lets the blocks until the next look end in time.
+    let until_look = |test: &String| {
+        let done = verdicts.blocks_of_test.get(test).copied().unwrap_or(0);
+        let next = verdicts.rules.looks.iter().find(|look| look.blocks > done);
+        next.map_or(1, |look| look.blocks - done)
+    };
+    let until_look = tests.iter().map(until_look).max().unwrap_or(1);
+    let longest_s = (2.0 * (block_s - windows_s)).min(left_s / until_look as f64);
+    let times = 1.0 + (longest_s - block_s) / windows_s;
+    let windows = times.clamp(1.0, WINDOWS_TIMES_MAX) as u32 * planned;
+    // An even number, since windows are mirrored.
+    if windows == 1 { 1 } else { windows.min(*limits::WINDOWS.end() as u32) / 2 * 2 }
 }
 
 /// Tests whose cost is decided on every arm.

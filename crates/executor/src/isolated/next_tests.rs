@@ -40,7 +40,7 @@ fn on_run<T>(spec: &Spec, isolated: &str, does: impl Fn(&Plan, &mut Run) -> T) -
 
 fn tests_of(outlook: &Outlook) -> Vec<String> {
     match &outlook.what {
-        Next::Measure(tests) => tests.clone(),
+        Next::Measure { tests, .. } => tests.clone(),
         Next::Stop(_) => Vec::new(),
     }
 }
@@ -48,14 +48,14 @@ fn tests_of(outlook: &Outlook) -> Vec<String> {
 /// What a run's state says of its end.
 fn short_text(outlook: &Outlook) -> &str {
     match &outlook.what {
-        Next::Measure(tests) => panic!("not stopped, but {tests:?}"),
+        Next::Measure { tests, .. } => panic!("not stopped, but {tests:?}"),
         Next::Stop(stop) => &stop.short_text,
     }
 }
 
 fn why_stopped(outlook: &Outlook) -> String {
     match &outlook.what {
-        Next::Measure(tests) => panic!("not stopped, but {tests:?}"),
+        Next::Measure { tests, .. } => panic!("not stopped, but {tests:?}"),
         Next::Stop(Stop { why, command: Some(command), .. }) => format!("{why}: {command}"),
         Next::Stop(stop) => stop.why.clone(),
     }
@@ -224,6 +224,28 @@ fn only_undecided_and_affordable_tests_are_measured() {
     let capped = outlook(&noisy, "blocks_max = 5", None);
     assert!(why_stopped(&capped).contains("blocks_max = 5"), "{}", why_stopped(&capped));
     assert!(!why_stopped(&capped).contains("the other 1 need"), "{}", why_stopped(&capped));
+}
+
+/// A block of few tests is mostly restarts: its reading tests get more windows, up to what the budget has time for.
+#[test]
+fn few_tests_get_more_windows() {
+    let windows_of = |outlook: &Outlook| match &outlook.what {
+        Next::Measure { windows_of_reads, .. } => *windows_of_reads,
+        Next::Stop(_) => 0,
+    };
+    let first = outlook(&Spec { blocks: 2, ..Spec::default() }, "", None);
+    assert_eq!(windows_of(&first), 2, "the plan's");
+    // A block takes 130 s, its windows some seconds.
+    let noisy = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
+    assert_eq!(windows_of(&outlook(&noisy, "window_seconds = 1", None)), 8);
+    assert_eq!(
+        windows_of(&outlook(&noisy, "window_seconds = 30", None)),
+        2,
+        "windows take longer than all else"
+    );
+    // The next look is after three more, of which none may be lost to longer ones.
+    let left = |seconds| windows_of(&outlook(&noisy, "window_seconds = 4", Some(seconds)));
+    assert_eq!([left(350), left(1000)], [2, 4]);
 }
 
 #[test]

@@ -66,6 +66,7 @@ impl Blocks {
                 block: block as u32,
                 values: lns.iter().map(|ln| Some(ln.exp())).collect(),
                 ln: lns.into_iter().map(Some).collect(),
+                errors: Vec::new(),
             }
         };
         TestData {

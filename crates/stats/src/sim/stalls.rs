@@ -65,7 +65,12 @@ impl Stalls {
                     .map(|arm| Some(arm.iter().map(|s| of(factor(*s))).sum::<f64>() / arm.len() as f64))
                     .collect()
             };
-            data.push(BlockData { block, values: mean(&|factor| factor), ln: mean(&f64::ln) });
+            data.push(BlockData {
+                block,
+                values: mean(&|factor| factor),
+                ln: mean(&f64::ln),
+                errors: Vec::new(),
+            });
             windows.extend((0..self.windows).map(|window| {
                 WindowData {
                     block,
