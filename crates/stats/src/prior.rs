@@ -27,8 +27,8 @@ use std::collections::BTreeMap;
 
 /// Minimum number of tests for a prior.
 pub(crate) const TESTS_MIN: usize = 3;
-/// Minimum number of tests for a trend.
-pub(crate) const TREND_TESTS_MIN: usize = 8;
+/// Minimum number of tests for a trend with a slope of its own.
+const SLOPE_TESTS_MIN: usize = 8;
 /// Standard errors that are added to the estimated spread.
 const SPREAD_ERRORS: f64 = 1.0;
 
@@ -63,12 +63,9 @@ impl Trend {
         self.slope * ((within + self.start).ln() - self.centre)
     }
 
-    /// `None` if there is a sample whose windows don't tell its noise, or tests are too few.
+    /// `None` if there is a sample whose windows don't tell its noise. Few tests don't tell a slope: theirs is 1.
     fn of(samples: &[Sample], tests: usize) -> Option<Trend> {
         let within: Vec<f64> = samples.iter().map(|sample| sample.within).collect::<Option<_>>()?;
-        if tests < TREND_TESTS_MIN {
-            return None;
-        }
         let lns: Vec<f64> = samples.iter().map(Sample::ln).collect();
         let ln_within: Vec<f64> = within.iter().map(|within| within.ln()).collect();
         let start = (mean(&lns).exp() - mean(&ln_within).exp()).max(0.0);
@@ -76,7 +73,11 @@ impl Trend {
         let (centre, mean_ln) = (mean(&sums), mean(&lns));
         let squares: f64 = sums.iter().map(|sum| (sum - centre).powi(2)).sum();
         let products: f64 = sums.iter().zip(&lns).map(|(sum, ln)| (sum - centre) * (ln - mean_ln)).sum();
-        (squares > 0.0).then(|| Trend { start, slope: (products / squares).clamp(0.0, 1.0), centre })
+        let slope = match tests {
+            SLOPE_TESTS_MIN.. if squares > 0.0 => (products / squares).clamp(0.0, 1.0),
+            _ => 1.0,
+        };
+        Some(Trend { start, slope, centre })
     }
 }
 
@@ -160,7 +161,11 @@ pub(crate) fn fit(samples: &[Sample], design_effect: f64) -> Spread {
     let tests = by_test.len() as f64;
     // Degrees of freedom of the sum of squares if each test had one variance; a trend takes the share of one test.
     let free = count - by_test.values().map(|samples| (samples.len() as f64).powi(2)).sum::<f64>() / count;
-    let free = if trend.is_some() { free * (tests - 2.0) / (tests - 1.0) } else { free };
+    let free = if trend.is_some() && by_test.len() >= SLOPE_TESTS_MIN {
+        free * (tests - 2.0) / (tests - 1.0)
+    } else {
+        free
+    };
     let squares: Vec<f64> =
         by_test.values().map(|samples| samples.iter().map(|s| (centred(s) - mean).powi(2)).sum()).collect();
     let observed = squares.iter().sum::<f64>() / free;

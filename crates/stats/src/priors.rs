@@ -5,7 +5,7 @@
 
 use crate::host_share::{HostShare, host_shares};
 use crate::pairs::{Pairs, Scale};
-use crate::prior::{Sample, Spread, TREND_TESTS_MIN, fit};
+use crate::prior::{Sample, Spread, TESTS_MIN, fit};
 use crate::rules::Rules;
 use crate::shared::{Contrasts, design_effect};
 use rqps_model::sample::variance;
@@ -154,7 +154,7 @@ fn contrasts_of<'a>(source: &Source<'a>, blocks_max: usize, until: u32) -> Optio
 fn fit_all(own: &[&Source], blocks: usize, moment: Moment) -> Vec<(Moment, Spread)> {
     let groups: BTreeSet<&str> = own.iter().map(|one| one.group).collect();
     let groups = groups.into_iter().map(|group| (Tests::Group(group.to_owned()), GROUP_TESTS_MIN));
-    let kinds = groups.chain([(Tests::All, 0), (Tests::WithTrend, TREND_TESTS_MIN)]);
+    let kinds = groups.chain([(Tests::All, 0), (Tests::WithTrend, TESTS_MIN)]);
     let fitted = kinds.map(|(tests, fewest)| {
         let moment = Moment { tests, ..moment.clone() };
         let spread = fit_tests(own, blocks, &moment);

@@ -412,7 +412,7 @@ fn windows_tell_how_noisy_a_test_is() {
     ];
     // Of few tests, the documented 0.3 % of unlike noise gives more than 46 with a probability of 0.1 %; of many, 0.1 %
     // gives more than 21.
-    for (tests, most) in [(8, 46), (32, 21)] {
+    for (tests, most) in [(4, 46), (8, 46), (32, 21)] {
         let mut found = Vec::new();
         for (what, told) in told {
             let mut rng = Rng::new(101);
@@ -428,7 +428,8 @@ fn windows_tell_how_noisy_a_test_is() {
         assert!(found.iter().all(|(_, changed, _)| *changed <= most), "{found:?}");
         let gained = |at: usize| found[at].2 as f64 / found[0].2 as f64;
         assert!(gained(1) > 1.05 && gained(2) > 1.1 && gained(4) > 1.1, "{found:?}");
-        assert!(gained(3) > 0.95, "noise of something else costs power: {found:?}");
+        // Few tests can't tell that windows tell nothing.
+        assert!(gained(3) > 0.92, "noise of something else costs power: {found:?}");
     }
 }
 
