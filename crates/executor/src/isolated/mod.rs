@@ -4,7 +4,8 @@
 //! `loads` makes the snapshots that arms start from; `data` restores them and starts servers; `pilot` finds
 //! the fixed work of every test; `block` measures one block; `count` and `counted` count instructions on
 //! hosts without hardware counters; `environment` voids blocks around which the host changed; `next` decides
-//! what the next block measures; `ahead` estimates the time left; `forecast` tells that the first verdicts will be late.
+//! what the next block measures; `ahead` estimates the time left; `forecast` tells that the first verdicts
+//! will be late.
 
 mod ahead;
 mod block;
