@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rqps_model::Dbms;
+use rqps_model::{Dbms, edit_distance, nearest};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -159,8 +159,18 @@ pub enum Error {
     #[error("{}, which ends with:\n{tail}", self.short_text())]
     BuildFailed { what: String, phase: &'static str, status: String, log: PathBuf, tail: String },
 
-    #[error("interrupted while building {what}; nothing was kept")]
+    #[error("interrupted while building {what}: nothing of it is kept; run the same command again")]
     Interrupted { what: String },
+}
+
+/// The version that a request with one wrong character may mean.
+pub(crate) fn typo_of<'a>(request: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(request, known).filter(|version| edit_distance(request, version) == 1)
+}
+
+/// `did you mean 8.0.31? `; empty if no version is meant.
+pub(crate) fn did_you_mean(version: Option<&str>) -> String {
+    version.map_or_else(String::new, |version| format!("did you mean {version}? "))
 }
 
 impl Error {

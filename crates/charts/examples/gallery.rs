@@ -123,7 +123,7 @@ fn latency(count: usize, width: f64) -> LatencyChart {
             .collect(),
     };
     let (id, title) = ("latency".to_owned(), "update-index: latency".to_owned());
-    LatencyChart { id, title, curves: (0..count).map(curve).collect(), width }
+    LatencyChart { id, title, curves: (0..count).map(curve).collect(), width, ..Default::default() }
 }
 
 fn versions(count: usize, width: f64, level: bool) -> VersionChart {

@@ -1,6 +1,7 @@
 //! Latency by percentile. The percentile axis is logarithmic in the share of slower statements, so each
 //! decade of the tail gets the same width.
 
+use crate::captions;
 use crate::legend::{Legend, Sample};
 use crate::line::Pen;
 use crate::palette::Theme;
@@ -28,6 +29,8 @@ pub struct LatencyChart {
     pub title: String,
     /// In drawing order.
     pub curves: Vec<Curve>,
+    /// Paragraphs below the plot.
+    pub captions: Vec<String>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
 }
@@ -69,7 +72,8 @@ impl LatencyChart {
             axes.draw_curve(&mut svg, curve, phase);
         }
         svg.close("g");
-        svg.finish("latency", bottom + 36.0, &self.description(), &[])
+        let bottom = captions::draw(&mut svg, &self.captions, bottom + 36.0);
+        svg.finish("latency", bottom, &self.description(), &[])
     }
 
     fn axes(&self, width: f64, top: f64, bottom: f64) -> Axes {
@@ -100,7 +104,8 @@ impl LatencyChart {
             format!("{}: {quantiles}", curve.label)
         };
         let curves: Vec<String> = self.curves.iter().map(describe).collect();
-        format!("Latency by percentile of statements. {}.", curves.join("; "))
+        let captions: String = self.captions.iter().map(|caption| format!(" {caption}")).collect();
+        format!("Latency by percentile of statements. {}.{captions}", curves.join("; "))
     }
 }
 

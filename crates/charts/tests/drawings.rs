@@ -223,7 +223,7 @@ proptest! {
         let curve = |(arm, points): (usize, &Vec<_>)| Curve { label: name(arm), arm, points: points.clone() };
         let (id, title) = ("l".to_owned(), HOSTILE.to_owned());
         let curves = lines.iter().enumerate().map(curve).collect();
-        check(&LatencyChart { id, title, curves, width }.svg(Theme::Light));
+        check(&LatencyChart { id, title, curves, width, ..Default::default() }.svg(Theme::Light));
         let part = |(place, (_, size)): (usize, &(f64, f64))| (name(place), *size);
         let bar = |points: &Vec<_>| (HOSTILE.to_owned(), points.iter().enumerate().map(part).collect());
         let (id, title, unit) = ("p".to_owned(), HOSTILE.to_owned(), HOSTILE.to_owned());

@@ -1,4 +1,4 @@
-//! Progress of downloading and compiling builds. Ctrl-C stops a compilation with cleanup, a download immediately.
+//! Progress of downloading and compiling builds. Ctrl-C stops a compilation with cleanup, a download at once.
 
 use crate::context::Context;
 use crate::kit::KIT;
@@ -8,6 +8,7 @@ use rqps_builds::{Build, BuildProgress, FETCHING, Watch};
 use rqps_executor::{Execution, Resume};
 use rqps_model::BuildSpec;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs `work`, announced as `what`, and shows the progress of builds from source.
 pub fn with_build_progress<T>(
@@ -17,24 +18,20 @@ pub fn with_build_progress<T>(
     work: impl FnOnce(&mut Watch<'_>) -> T,
 ) -> T {
     let spinner = Spinner::start(what);
-    let caught = context.catches_signals();
     let mut last = String::new();
+    // A download needs no cleanup: the next one replaces its leftovers.
+    let at_once = AtomicBool::new(true);
     let mut progress = |progress: &BuildProgress<'_>| {
-        match progress.phase {
-            // A download needs no cleanup: the next one replaces its leftovers.
-            "" | FETCHING => context.release_signals(),
-            _ => context.catch_signals(),
-        }
+        at_once.store(matches!(progress.phase, "" | FETCHING), Ordering::Relaxed);
         report(&spinner, &mut last, progress);
     };
-    let done = work(&mut Watch { progress: &mut progress, stop: &context.stop, jobs, shares_objects: false });
-    drop(spinner);
-    if caught {
-        context.catch_signals();
-    } else {
-        context.release_signals();
-    }
-    done
+    let mut watch = Watch { progress: &mut progress, stop: &context.stop, jobs, shares_objects: false };
+    context.ending_at_once(&at_once, &how_to_go_on(what), || work(&mut watch))
+}
+
+/// Said of a signal while something is done for builds.
+pub fn how_to_go_on(what: &str) -> String {
+    format!("while {what}: builds that are complete are kept; run the same command again")
 }
 
 /// Gets the build that a plan or an argument names.

@@ -24,21 +24,25 @@ impl Busy {
 
     /// `, longer while others use 1.9 of 2 CPUs, as now`; empty on a quiet host.
     pub fn note(&self) -> String {
-        if self.is_busy() { format!(", longer {}", self.cause()) } else { String::new() }
+        if self.is_busy() {
+            format!(", longer while others use {}, as now", self.used())
+        } else {
+            String::new()
+        }
     }
 
-    /// `, about 9 min while others use 1.9 of 2 CPUs with 30 threads, as now`; empty on a quiet host.
+    /// `, 9 min on a quiet host: others use 1.9 of 2 CPUs with 30 threads`; empty on a quiet host.
     pub fn note_of(&self, seconds: f64) -> String {
         match self.is_busy() {
-            true => format!(", about {} {}", duration_text(seconds), self.cause()),
+            true => format!(", {} on a quiet host: others use {}", duration_text(seconds), self.used()),
             false => String::new(),
         }
     }
 
-    fn cause(&self) -> String {
+    fn used(&self) -> String {
         let CpusInUse { used, cpus, threads } = self.0;
         let crowd = if threads > cpus as f64 { format!(" with {threads:.0} threads") } else { String::new() };
-        format!("while others use {used:.1} of {cpus} CPUs{crowd}, as now")
+        format!("{used:.1} of {cpus} CPUs{crowd}")
     }
 
     /// How many times as long work takes that shares the CPUs with them: 2 beside others that could use all.
@@ -63,7 +67,7 @@ mod tests {
         let crowded = Busy(CpusInUse { used: 2.0, cpus: 2, threads: 30.0 });
         assert_eq!(
             crowded.note_of(540.0),
-            ", about 9 min while others use 2.0 of 2 CPUs with 30 threads, as now"
+            ", 9 min on a quiet host: others use 2.0 of 2 CPUs with 30 threads"
         );
         assert_eq!(crowded.longer(), 16.0);
     }

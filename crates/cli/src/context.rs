@@ -90,14 +90,20 @@ impl Context {
     /// Does what needs no cleanup and cannot be stopped midway, before a run begins: a signal ends the program, which
     /// says so.
     pub fn before_a_run<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.ending_at_once(&AtomicBool::new(true), "before the run began: run the same command again", work)
+    }
+
+    /// Does work during which a signal ends the program while `at_once` is set, and says when and how to go on. Else it
+    /// sets `stop`.
+    pub fn ending_at_once<T>(&self, at_once: &AtomicBool, when: &str, work: impl FnOnce() -> T) -> T {
         let caught = self.catches_signals();
         self.catch_signals();
         let result = std::thread::scope(|scope| {
             let (working, ended) = mpsc::channel::<Infallible>();
             scope.spawn(move || {
                 while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                    if self.stop.load(Ordering::Relaxed) {
-                        out::message("\nrqps: interrupted before the run began: run the same command again");
+                    if self.stop.load(Ordering::Relaxed) && at_once.load(Ordering::Relaxed) {
+                        out::message(&format!("\nrqps: interrupted {when}"));
                         std::process::exit(i32::from(EXIT_INTERRUPTED));
                     }
                 }

@@ -3,9 +3,9 @@
 
 use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rqps_executor::{Execution, Progress as RunProgress};
+use rqps_executor::{Execution, Progress as RunProgress, TimeLeft};
 use rqps_model::clipped;
-use rqps_plan::estimate::{duration_text, estimate};
+use rqps_plan::estimate::estimate;
 use rqps_report::tame;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -59,8 +59,17 @@ struct Doing {
     what: String,
     since: Instant,
     rate: String,
-    /// When the run ends, and how long that may be said.
-    ends: Option<(Instant, Instant)>,
+    ends: Option<Ends>,
+}
+
+/// When a run ends, as estimated.
+#[derive(Clone, Copy)]
+struct Ends {
+    at: Instant,
+    /// How long that may be said.
+    until: Instant,
+    /// Whether it is when the first verdicts come.
+    until_verdicts: bool,
 }
 
 impl Doing {
@@ -72,8 +81,10 @@ impl Doing {
             (true, _) => format!("+{seconds} s"),
             (false, _) => format!("{}, {seconds} s{}", self.what, self.rate),
         };
-        let left = self.ends.filter(|(ends, until)| now < *ends.min(until));
-        let left = left.map(|(ends, _)| format!("{} left", duration_text((ends - now).as_secs_f64())));
+        let ends = self.ends.filter(|ends| now < ends.at.min(ends.until));
+        let left = ends.map(|Ends { at, until_verdicts, .. }| {
+            TimeLeft { seconds: (at - now).as_secs_f64(), until_verdicts }.text()
+        });
         let parts = [self.title.as_str(), &said, left.as_deref().unwrap_or_default()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
@@ -100,7 +111,7 @@ pub struct Progress {
     name_width: usize,
     arm_width: usize,
     /// Of a run without a fixed number of actions: the share that is done, and when it ends.
-    overall: Option<(f64, Option<Instant>)>,
+    overall: Option<(f64, Option<Ends>)>,
     doing: Arc<Mutex<Doing>>,
     heartbeat: Option<Heartbeat>,
 }
@@ -163,13 +174,9 @@ impl Progress {
     }
 
     fn remaining_s(&self) -> f64 {
-        let pending = self.estimates.iter().enumerate().filter(|(i, _)| !self.done.contains(&(*i as u32)));
-        let ahead: f64 = pending.map(|(_, s)| s).sum();
+        let (_, ahead_s) = behind_and_ahead(&self.estimates, &self.done);
         let (elapsed_s, estimate_s) = self.current_s();
-        let current = elapsed_s.min(estimate_s);
-        // Actual over estimated time of finished actions, shrunk towards 1 while there are few.
-        let pace = (self.taken_s + 10.0) / (self.expected_s + 10.0);
-        (ahead - current).max(0.0) * pace
+        at_pace(ahead_s - elapsed_s.min(estimate_s), self.taken_s, self.expected_s)
     }
 
     /// Seconds since the current actions began, and what they were estimated to take.
@@ -181,14 +188,15 @@ impl Progress {
 
     /// When the run ends, and until when that may be said: once the current action takes longer than estimated, or the
     /// estimate is over, nobody knows.
-    fn ends(&self) -> Option<(Instant, Instant)> {
+    fn ends(&self) -> Option<Ends> {
         let now = Instant::now();
         let after = |seconds: f64| now.checked_add(Duration::try_from_secs_f64(seconds).ok()?);
         match self.overall {
-            Some((_, ends)) => ends.map(|ends| (ends, ends)),
+            Some((_, ends)) => ends,
             None => {
                 let (elapsed_s, estimate_s) = self.current_s();
-                Some((after(self.remaining_s())?, after((estimate_s - elapsed_s).max(0.0))?))
+                let until = after((estimate_s - elapsed_s).max(0.0))?;
+                Some(Ends { at: after(self.remaining_s())?, until, until_verdicts: false })
             }
         }
     }
@@ -216,6 +224,14 @@ impl Progress {
             doing.what.clear();
         });
     }
+}
+
+/// What is added to actual and estimated time, since the pace of a few short actions is unreliable.
+const PACE_SECONDS: f64 = 10.0;
+
+/// Seconds for what is estimated so, at the pace of what has been done: the time it took, and the estimate of that.
+pub fn at_pace(estimate_s: f64, taken_s: f64, expected_s: f64) -> f64 {
+    estimate_s.max(0.0) * (taken_s + PACE_SECONDS) / (expected_s + PACE_SECONDS)
 }
 
 /// Estimated seconds of the actions of a schedule that are done, and of those ahead. What was passed over is of arms
@@ -274,9 +290,12 @@ impl RunProgress for Progress {
         self.draw_title(clipped(text, STAGE_MAX), true);
     }
 
-    fn overall(&mut self, share: f64, seconds_left: Option<f64>) {
-        let left = seconds_left.and_then(|left| Duration::try_from_secs_f64(left).ok());
-        self.overall = Some((share, left.and_then(|left| Instant::now().checked_add(left))));
+    fn overall(&mut self, share: f64, left: Option<TimeLeft>) {
+        let ends = left.and_then(|TimeLeft { seconds, until_verdicts }| {
+            let at = Instant::now().checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
+            Some(Ends { at, until: at, until_verdicts })
+        });
+        self.overall = Some((share, ends));
         self.draw(|_| {});
     }
 
@@ -367,12 +386,14 @@ mod tests {
             what: "starting".to_owned(),
             since: ago,
             rate: String::new(),
-            ends: Some((after(600), after(300))),
+            ends: Some(Ends { at: after(600), until: after(300), until_verdicts: false }),
         };
         assert_eq!(doing.text(), "new load  starting, 40 s  10 min left");
-        doing.ends = Some((after(600), now));
+        doing.ends = Some(Ends { at: after(600), until: after(600), until_verdicts: true });
+        assert_eq!(doing.text(), "new load  starting, 40 s  first verdicts in 10 min");
+        doing.ends = Some(Ends { at: after(600), until: now, until_verdicts: false });
         assert_eq!(doing.text(), "new load  starting, 40 s", "the action takes longer than estimated");
-        doing.ends = Some((now, now));
+        doing.ends = Some(Ends { at: now, until: now, until_verdicts: false });
         doing.what.clear();
         assert_eq!(doing.text(), "new load  +40 s");
     }

@@ -44,10 +44,10 @@ pub use error::{Death, Error, Result};
 pub use kit::{Host, Kit, ThisHost};
 pub use needs::Needs;
 pub use observe::StepFindings;
-pub use own_configs::{Without, check_own_configs};
+pub use own_configs::{Without, check_own_configs, lacking_in_own_configs};
 pub use place::{Orphans, Place, clean, clean_measured, clean_orphans, serve_dir};
 pub use profile::{ProfileRequest, ProfiledTests};
-pub use progress::Progress;
+pub use progress::{Progress, TimeLeft};
 pub use run::{Execution, Finish};
 pub use sql::{drivers, server, systems};
 pub use system::{

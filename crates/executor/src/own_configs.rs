@@ -123,6 +123,28 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
     }
 }
 
+/// What of own configs this machine or a build lacks, a line for each arm.
+///
+/// # Errors
+/// If a build cannot be asked.
+pub fn lacking_in_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for (arm, of_arm) in plan.arms.iter().zip(ingredients) {
+        let Ingredients { build, config, .. } = of_arm;
+        if !is_file(&arm.config) || arm.control || !build.is_here() || !build.dbms.speaks_sql() {
+            continue;
+        }
+        dirs.create_work()?;
+        let left = rqps_servers::lacking(build, config, &dirs.work)?;
+        let texts: Vec<String> =
+            left.iter().map(|left| format!("{} = {} ({})", left.option, left.value, left.reason)).collect();
+        if !texts.is_empty() {
+            lines.push(format!("left out of {}: {}", arm.name, texts.join(", ")));
+        }
+    }
+    Ok(lines)
+}
+
 /// The file of a config with the option's line, as `bad.ini:12`; without one if an included file has the option.
 fn place_of(path: &str, option: &str) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();

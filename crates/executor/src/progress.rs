@@ -1,5 +1,23 @@
 //! The interface by which a run reports its progress.
 
+use rqps_plan::estimate::duration_text;
+
+/// The estimated time that a run of blocks still takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeLeft {
+    pub seconds: f64,
+    /// Whether it is the time until the first verdicts: more may be measured after them.
+    pub until_verdicts: bool,
+}
+
+impl TimeLeft {
+    /// `first verdicts in 3 min 10 s`, `3 min left`
+    pub fn text(self) -> String {
+        let time = duration_text(self.seconds);
+        if self.until_verdicts { format!("first verdicts in {time}") } else { format!("{time} left") }
+    }
+}
+
 /// Receives a run's progress, on the thread that executes the schedule.
 pub trait Progress {
     /// Actions start, of several arms if they take turns: their numbers in the schedule, the names of arms, the action.
@@ -10,8 +28,8 @@ pub trait Progress {
     fn action_finished(&mut self, seq: u32, arm: &str, action: &str, result: &str);
     /// A run without a fixed number of actions enters a stage.
     fn stage(&mut self, text: &str);
-    /// The share of such a run that is done, from 0 to 1, and the estimated seconds left.
-    fn overall(&mut self, share: f64, seconds_left: Option<f64>);
+    /// The share of such a run that is done, from 0 to 1, and the estimated time left.
+    fn overall(&mut self, share: f64, left: Option<TimeLeft>);
     /// Blocks that count so far, and the most that the run may measure.
     fn blocks(&mut self, done: u32, most: u32);
     /// Something the user should know.

@@ -5,7 +5,7 @@ use crate::base::{self, BaseSteps};
 use crate::control::{RunControl, with_watchdog};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::isolated::{Blocks, Forecast};
+use crate::isolated::{self, Blocks, Forecast};
 use crate::passes::{GivenUp, Servers};
 use crate::profile::{ProfileRequest, Profiles};
 use crate::progress::Progress;
@@ -51,6 +51,8 @@ pub struct Execution {
     /// Budget of this process, in place of the rest of the plan's.
     more: Option<Duration>,
     continued_by: Option<&'static str>,
+    /// Seconds until the first verdicts, as the user was told.
+    told_s: Option<f64>,
 }
 
 impl Execution {
@@ -67,7 +69,13 @@ impl Execution {
             spent: Duration::ZERO,
             more: None,
             continued_by: None,
+            told_s: None,
         }
+    }
+
+    /// Takes the time until the first verdicts that the user was told.
+    pub fn set_told(&mut self, seconds: f64) {
+        self.told_s = Some(seconds);
     }
 
     /// Sets what measures more of it, as part of something else; otherwise `rqps resume`.
@@ -172,7 +180,7 @@ impl Execution {
             self.replays.insert(seq, base::work_of(run, seq)?);
         }
         if self.setup.plan.protocol == Protocol::Isolated {
-            self.spent = spent(run);
+            self.spent = isolated::spent(run);
         } else {
             self.base_steps = base::read(run, &self.setup.plan.base)?;
             if self.several_passes() {
@@ -274,7 +282,7 @@ impl Execution {
             died: BTreeSet::new(),
             given_up: BTreeMap::new(),
             invalid: BTreeSet::new(),
-            forecast: Forecast::of(&self.setup, budget),
+            forecast: Forecast::of(&self.setup, budget, self.told_s),
         };
         let why = blocks.run(control)?;
         Ok(match blocks.given_up.into_values().collect::<Vec<_>>() {
@@ -545,15 +553,6 @@ impl Execution {
 
 fn stopped(stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed)
-}
-
-/// Time that a run spent on blocks, on loads and on settles after arms' own statements.
-fn spent(run: &Run) -> Duration {
-    let blocks = run.blocks.iter().filter_map(|block| Some(block.finished_at_ms? - block.started_at_ms));
-    let loads = run.loads.iter().map(|load| &load.action);
-    let actions = loads.chain(run.settles.iter().map(|settle| &settle.action));
-    let loads = actions.map(|action| action.finished_at_ms - action.started_at_ms);
-    Duration::from_millis(blocks.chain(loads).map(|ms| ms.max(0) as u64).sum())
 }
 
 /// The outcome of an action, whose changes are durable then, or what its error comes from.

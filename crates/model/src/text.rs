@@ -70,6 +70,12 @@ pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>)
     nearest(written, known).map(|name| format!("Did you mean `{name}`?"))
 }
 
+/// The text with a full stop, unless it ends as a sentence does.
+pub fn sentence(text: &str) -> String {
+    let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{text}{end}")
+}
+
 /// The first 12 digits of a hash in hex: enough to distinguish builds, short enough for a table.
 pub fn short_hash(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use rqps_model::Digits;
+use rqps_model::{Digits, sentence};
 
 use crate::number;
 
@@ -77,7 +77,7 @@ pub(crate) fn keep_footnotes_once(blocks: &mut [Block]) {
 }
 
 fn warning_text(warning: &str) -> String {
-    format!("WARNING: {warning}.")
+    sentence(&format!("WARNING: {warning}"))
 }
 
 /// A piece of a report.
@@ -356,6 +356,8 @@ pub(crate) enum RowKind {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cell {
     pub text: String,
+    /// What CSV and JSON have in place of the text.
+    pub key: Option<&'static str>,
     pub value: Option<f64>,
     pub tint: Tint,
     /// Background shade in HTML, for shares of a whole: 0 to 20.

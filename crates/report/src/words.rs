@@ -33,12 +33,14 @@ pub(crate) fn state(run: &Run) -> String {
     }
 }
 
+const MAY_BE_CHANCE: &str = "may be chance";
+
 /// A verdict's name in tables, CSV and JSON: its class, or `mixed`.
 pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
     if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
 }
 
-/// A verdict as a cell, coloured unless it is mixed or may be chance.
+/// A verdict as a cell: for readers, a change that may be chance is no regression or improvement, and has no colour.
 pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
     let tint = match one.class {
         _ if one.is_mixed() || one.may_be_chance() => Tint::None,
@@ -46,7 +48,10 @@ pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
         Class::Improvement { .. } => Tint::Green,
         Class::Same | Class::Inconclusive => Tint::None,
     };
-    Cell { tint, ..Cell::words(verdict(one)) }
+    match one.may_be_chance() && !one.is_mixed() {
+        true => Cell { key: Some(verdict(one)), ..Cell::words(MAY_BE_CHANCE) },
+        false => Cell { tint, ..Cell::words(verdict(one)) },
+    }
 }
 
 /// A count and a noun, whose plural ends in s: `1 false alarm`, `3 false alarms`.
@@ -221,7 +226,7 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
             let names: Vec<&str> = verdict.opposed_by.iter().map(|opposed| opposed.measure().label).collect();
             Some(format!("mixed: {} moved the other way", names.join(", ")))
         }
-        Tag::NotSignificant => Some("may be chance: not significant among so many verdicts".to_owned()),
+        Tag::NotSignificant => Some(format!("{MAY_BE_CHANCE}: not significant among so many verdicts")),
         Tag::Suspect => Some("suspect".to_owned()),
         Tag::BeyondLooks if verdict.looks_reached == 0 => Some("too few blocks".to_owned()),
         Tag::BeyondLooks => Some("too noisy".to_owned()),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rqps_builds::plain_file::{TEXT_BYTES_MAX, read_text};
 use rqps_builds::{Dirs, sha256_hex};
-use rqps_model::{Dbms, LeftOut, edit_distance};
+use rqps_model::{Dbms, LeftOut, did_you_mean, edit_distance};
 
 use crate::config::{Config, ShippedConfig, ValueBefore};
 use crate::error::{Error, Result};
@@ -275,7 +275,9 @@ impl<'a> Reader<'a> {
                 self.includes_shipped = true;
                 self.system.shipped_text(name, self.limits).ok_or_else(|| unknown_config(self.dbms, name))?
             }
-            Source::File(path) => read_text(path).map_err(Error::file("read config", path))?,
+            Source::File(path) => read_text(path)
+                .map_err(|error| with_question(error, path))
+                .map_err(Error::file("read config", path))?,
         };
         self.read_content(source, &content, depth)
     }
@@ -378,6 +380,23 @@ fn included(include: Line, directory: Option<&Path>) -> Result<Vec<Source>> {
     }
 }
 
+/// The most files of a folder to look at for a name that is meant.
+const FILES_MAX: usize = 1000;
+
+/// Asks for the file beside a missing one that may be meant.
+fn with_question(error: std::io::Error, path: &Path) -> std::io::Error {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(FILES_MAX);
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match did_you_mean(name, names.iter().map(String::as_str)) {
+        Some(question) if error.kind() == std::io::ErrorKind::NotFound => {
+            std::io::Error::new(error.kind(), format!("it does not exist. {question}"))
+        }
+        _ => error,
+    }
+}
+
 fn unknown_config(dbms: Dbms, name: &str) -> Error {
     let mut names: Vec<&str> = systems::get(dbms).shipped().iter().map(|(name, _)| *name).collect();
     let shipped = names.join(", ");
@@ -431,7 +450,7 @@ mod tests {
         assert_ne!(load("x10b_c24r64").hash, load("x10d_c24r64").hash);
         for unknown in ["x10cw3_c24r64", "x10cwN_c24r64", "x10e_c8r32"] {
             let message = load_config_for(Dbms::Postgres, "", unknown, &LIMITS).unwrap_err().to_string();
-            assert!(message.contains("nearest: x10"), "{message}");
+            assert!(message.contains("Did you mean `x10"), "{message}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rqps_model::Dbms;
+use rqps_model::{Dbms, did_you_mean};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -19,6 +19,12 @@ fn extension(dbms: Dbms) -> &'static str {
     }
 }
 
+/// The path of an own config: `./name.conf`.
+fn own_file(dbms: Dbms, name: &str) -> String {
+    let ending = format!(".{}", extension(dbms));
+    format!("./{}{ending}", name.strip_suffix(&ending).unwrap_or(name).trim_end_matches('.'))
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A build error or an I/O error.
@@ -26,9 +32,14 @@ pub enum Error {
     Build(#[from] rqps_builds::Error),
 
     #[error(
-        "no {dbms} config named `{name}`; nearest: {nearest}; shipped: {shipped}; for your own file write its path, such \
-         as ./{name}.{}",
-        extension(*dbms)
+        "no {dbms} config named `{name}`{}",
+        did_you_mean(name, shipped.split(", ")).map_or_else(
+            || format!(
+                "; nearest: {nearest}; shipped: {shipped}; for your own file write its path, such as {}",
+                own_file(*dbms, name)
+            ),
+            |question| format!(". {question}"),
+        )
     )]
     UnknownConfig { dbms: Dbms, name: String, nearest: String, shipped: String },
 

@@ -50,4 +50,4 @@ pub use server::{Server, ServerHandle};
 pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};
 pub use systems::is_damage;
-pub use unknown::{UnknownOption, defaults_of, known_among, refused_options, unknown_options};
+pub use unknown::{UnknownOption, defaults_of, known_among, lacking, refused_options, unknown_options};

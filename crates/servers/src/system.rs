@@ -200,6 +200,11 @@ pub(crate) trait Known {
         Ok(None)
     }
 
+    /// What of an option's value this machine or the build lacks, so that it is left out; `None` if nothing is known.
+    fn lacking(&self, _option: (&str, &str)) -> Result<Option<LeftOut>> {
+        Ok(None)
+    }
+
     /// The value of an option that nothing sets; `None` if it is not listed.
     fn default_of(&self, _option: &str) -> Option<&str> {
         None

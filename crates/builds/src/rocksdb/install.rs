@@ -10,7 +10,7 @@ use super::version::Request;
 use crate::build::{Build, Published};
 use crate::cache::{Cache, program_files};
 use crate::dirs::Dirs;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, did_you_mean, typo_of};
 use crate::family;
 use crate::maven::Artifact;
 use crate::unpack;
@@ -85,10 +85,11 @@ fn not_published(request: &Request, recipes: &[Recipe]) -> Error {
     let wanted = i64::from(Dbms::Rocksdb.version_num(&request.text));
     let mut versions: Vec<&str> = recipes.iter().map(|recipe| recipe.version.as_str()).collect();
     versions.sort_by_key(|version| (wanted - i64::from(Dbms::Rocksdb.version_num(version))).abs());
+    let question = did_you_mean(typo_of(&request.text, versions.iter().copied()));
     versions.truncate(NEAREST_MAX);
     let which = if request.is_exact() { "" } else { "; a series needs a known version" };
     let nearest = format!(
-        "nearest: {}; `rqps install rocksdb` lists all; for others write the path of a librocksdb.so into a plan{which}",
+        "{question}nearest: {}; `rqps install rocksdb` lists all; for others write the path of a librocksdb.so into a plan{which}",
         versions.join(", ")
     );
     Error::NotPublished { dbms: Dbms::Rocksdb, request: request.text.clone(), nearest }

@@ -1,6 +1,6 @@
 //! `gate`: pass or fail a change, by verdicts on base and head measured together, or on an existing run.
 
-use super::run::Hopeless;
+use super::run::{Hopeless, with_one_window};
 use crate::args::{AnswerArgs, GateArgs};
 use crate::context::Context;
 use crate::two_builds::{BuildArg, TwoBuilds};
@@ -150,6 +150,7 @@ fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
     let asks = |detector| args.answer.fail_on.contains(&Some(detector));
     plan.verdict.rates |= args.quick && (asks(Detector::Rate) || asks(Detector::Stalls));
     if args.plan.is_none() {
+        super::run::refuse_hopeless(&with_one_window(&plan), Hopeless::FOR_VERDICTS)?;
         super::run::fit_windows(&mut plan);
     }
     Ok(plan)
@@ -219,7 +220,10 @@ fn write(context: &Context, gate: &Gate, asked: &Asked) -> anyhow::Result<()> {
 /// those of another run.
 fn write_cut_off(folder: &Path, args: &AnswerArgs) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
-    let why = format!("interrupted; `rqps gate {}` judges what it has measured", run.folder.name());
+    let name = run.folder.name();
+    let why = format!(
+        "interrupted: `rqps resume {name}` continues it, `rqps gate {name}` judges what it has measured"
+    );
     let gate = rqps_report::gate_of_failed(&run, &rules(&run, args)?, &why)?;
     for (place, text) in outputs(&gate, args) {
         if let Some(path) = place.filter(|place| *place != STDOUT).map(Path::new)
@@ -278,15 +282,18 @@ mod tests {
     use super::plan;
     use crate::args::{Cli, Verb};
     use crate::search::first_verdicts_seconds;
-    use crate::verbs::run::{Hopeless, fit_to_budget};
     use clap::Parser;
     use rqps_plan::Plan;
 
     fn plan_of(more: &[&str]) -> Plan {
+        try_plan(more).unwrap()
+    }
+
+    fn try_plan(more: &[&str]) -> anyhow::Result<Plan> {
         let words = ["rqps", "gate", "--base", "postgres-17", "--head", "postgres-18"];
         let parsed = Cli::try_parse_from(words.iter().chain(more)).unwrap();
         let Verb::Gate(args) = parsed.verb else { panic!("{:?}", parsed.verb) };
-        plan("postgres-17", "postgres-18", &args).unwrap()
+        plan("postgres-17", "postgres-18", &args)
     }
 
     #[test]
@@ -305,8 +312,7 @@ mod tests {
 
     #[test]
     fn a_budget_in_which_no_verdict_can_be_reached_is_refused() {
-        let fit =
-            |budget| fit_to_budget(&mut plan_of(&["--quick", "--budget", budget]), Hopeless::FOR_VERDICTS);
+        let fit = |budget| try_plan(&["--quick", "--budget", budget]);
         let why = fit("1s").unwrap_err().to_string();
         assert!(why.contains("the first verdicts on 7 tests need about"), "{why}");
         assert!(fit("15m").is_ok());

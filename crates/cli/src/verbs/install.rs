@@ -2,6 +2,7 @@
 
 use super::builds::list;
 use crate::args::InstallArgs;
+use crate::build_progress::how_to_go_on;
 use crate::context::Context;
 use crate::listing::{Cell, Column, Listing};
 use crate::progress::with_spinner;
@@ -9,6 +10,7 @@ use crate::{Usage, out};
 use rqps_builds::Address;
 use rqps_model::Dbms;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = [&args.dbms].into_iter().chain(&args.versions).find(|text| text.contains('/')) {
@@ -29,10 +31,13 @@ pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let from = address(args, versions.len())?;
     let mut builds = Vec::new();
     for version in versions {
-        let build = with_spinner(&format!("getting {dbms} {version}"), || match &from {
+        let what = format!("getting {dbms} {version}");
+        let get = || match &from {
             Some(from) => rqps_builds::install_from(&context.dirs, dbms, version, from),
             None => rqps_builds::install(&context.dirs, dbms, version),
-        })?;
+        };
+        let build = context
+            .ending_at_once(&AtomicBool::new(true), &how_to_go_on(&what), || with_spinner(&what, get))?;
         for note in &build.notes {
             out::message(&format!("note: {note}"));
         }

@@ -18,6 +18,7 @@ use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, Protocol};
 use rqps_store::{BlockStatus, NoResult, Run, RunFolder};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -77,6 +78,13 @@ pub fn count_only_what_fits(plan: &mut Plan) {
     }
 }
 
+/// The same plan with as little in a block as [`fit_windows`] may leave.
+pub fn with_one_window(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.isolated.iter_mut().for_each(|blocks| blocks.windows = 1);
+    plan
+}
+
 /// Leaves every arm one window of a test in a block if the first verdicts would come after the budget with more. They
 /// are the last then, so that they have the whole error.
 pub fn fit_windows(plan: &mut Plan) {
@@ -101,12 +109,23 @@ pub fn fit_windows(plan: &mut Plan) {
 /// # Errors
 /// If the budget of a new run is hopeless: it would end without a verdict.
 pub fn fit_to_budget(plan: &mut Plan, hopeless: Hopeless) -> Result<(), Usage> {
+    refuse_hopeless(plan, hopeless)?;
+    if plan.blocks().blocks_min == 0 {
+        count_only_what_fits(plan);
+    }
+    Ok(())
+}
+
+/// Refuses a hopeless budget.
+///
+/// # Errors
+/// As of [`fit_to_budget`].
+pub fn refuse_hopeless(plan: &Plan, hopeless: Hopeless) -> Result<(), Usage> {
     let Some(budget) = plan.budget.filter(|_| plan.blocks().blocks_min == 0) else {
         return Ok(());
     };
     let (budget_s, needed_s) = (budget.as_secs_f64(), seconds_without_counting(plan));
     if needed_s <= hopeless.factor * budget_s || needed_s - budget_s <= hopeless.seconds {
-        count_only_what_fits(plan);
         return Ok(());
     }
     let tests = plan.workload.steps.len();
@@ -153,7 +172,8 @@ pub fn begin_told(
     results: &Path,
     told: &[String],
 ) -> anyhow::Result<Execution> {
-    let what = format!("getting the builds of {}", counted(plan.arms.len(), "arm"));
+    let builds: BTreeSet<String> = plan.arms.iter().map(|arm| arm.build.to_string()).collect();
+    let what = format!("getting {}", counted(builds.len(), "build"));
     let ingredients = with_build_progress(context, &what, None, |watch| {
         rqps_executor::resolve(&KIT, &plan, &context.dirs, watch)
     })?;
@@ -173,7 +193,7 @@ pub fn begin_told(
         plan = check_plan(&taken.plan, "the dump")?.plan;
     }
     let dump = taken.as_ref().map(|taken| &*taken.file);
-    announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
+    let needed_s = announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
     warn_of_many_clients(&plan);
     warn_about_families(&plan, &ingredients);
     for (arm, one) in plan.arms.iter().zip(&ingredients) {
@@ -182,10 +202,14 @@ pub fn begin_told(
         }
     }
     let version = env!("CARGO_PKG_VERSION");
-    Ok(rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, (results, dump), version)?)
+    let mut execution =
+        rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, (results, dump), version)?;
+    execution.set_told(needed_s);
+    Ok(execution)
 }
 
-/// Warns of options in own configs that only some arms know, but for those that the user was `told` of.
+/// Warns of options in own configs that only some arms know, but for those that the user was `told` of, and of values
+/// that this machine or a build lacks.
 ///
 /// # Errors
 /// If no arm knows an option.
@@ -204,14 +228,17 @@ pub fn warn_of_own_configs(
             out::message(&format!("warning: {without}"));
         }
     }
+    for line in rqps_executor::lacking_in_own_configs(plan, ingredients, dirs)? {
+        out::message(&format!("warning: {line}"));
+    }
     Ok(())
 }
 
 /// What measuring the host before and after a run takes.
 const CERTIFICATES_SECONDS: f64 = 10.0;
 
-/// Says how long the run takes and how much room it needs.
-fn announce_needs(plan: &Plan, needs: Needs) {
+/// Says how long the run takes, or its first verdicts, and how much room it needs. Returns the seconds.
+fn announce_needs(plan: &Plan, needs: Needs) -> f64 {
     let until = if plan.protocol == Protocol::Isolated { " until the first verdicts" } else { "" };
     let budget =
         plan.budget.map_or_else(String::new, |all| format!(" (budget {})", duration_text(all.as_secs_f64())));
@@ -229,9 +256,10 @@ fn announce_needs(plan: &Plan, needs: Needs) {
     let certificates_s = if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
     let busy = Busy::now();
     let needed_s = needs.windows_seconds + (needs.seconds - needs.windows_seconds) * busy.longer();
-    let note = match plan.protocol {
-        Protocol::Isolated => busy.note_of(needed_s + certificates_s),
-        Protocol::Sequence => busy.note(),
+    let quiet_s = needs.seconds + certificates_s;
+    let (told_s, note) = match plan.protocol {
+        Protocol::Isolated => (needed_s + certificates_s, busy.note_of(quiet_s)),
+        Protocol::Sequence => (quiet_s, busy.note()),
     };
     let logs = match needs.log_bytes {
         few if few <= needs.data_bytes / 10 => String::new(),
@@ -239,7 +267,7 @@ fn announce_needs(plan: &Plan, needs: Needs) {
     };
     out::message(&format!(
         "needs       about {}{until}{budget}{note}, {} {}{logs} ({} free){caches}",
-        duration_text(needs.seconds + certificates_s),
+        duration_text(told_s),
         human::bytes(needs.data_bytes),
         if needs.places.is_empty() {
             "of disk for data".to_owned()
@@ -258,6 +286,7 @@ fn announce_needs(plan: &Plan, needs: Needs) {
             if busy.is_busy() { " while others use as much as now" } else { " on a quiet host" }
         ));
     }
+    told_s
 }
 
 /// With more, servers may answer the last clients too late to be waited for.

@@ -5,9 +5,10 @@ use crate::args::StatusArgs;
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::listing::{Cell, Column, Listing, Tint};
-use crate::progress::behind_and_ahead;
+use crate::progress::{at_pace, behind_and_ahead};
 use crate::{Usage, human, out};
-use rqps_plan::estimate::{duration_text, estimate};
+use rqps_executor::TimeLeft;
+use rqps_plan::estimate::estimate;
 use rqps_plan::{Plan, PlanContext, Protocol, schedule};
 use rqps_report::Format;
 use rqps_store::{ActionRecord, Block, BlockStatus, Outcome, Run, RunFolder, RunSummary, now_ms};
@@ -19,8 +20,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 const BAR_WIDTH: usize = 24;
-/// Added to estimated and actual time when computing the pace, since that of a few short actions is unreliable.
-const PACE_SECONDS: f64 = 10.0;
 
 /// Refresh interval of `--watch`.
 const WATCH_PAUSE: Duration = Duration::from_secs(2);
@@ -78,7 +77,7 @@ fn render(context: &Context, path: &Path) -> anyhow::Result<(String, String)> {
 struct Estimate {
     /// Share of the time that has passed; `None` if unknown.
     share: Option<f64>,
-    seconds_left: Option<f64>,
+    left: Option<TimeLeft>,
     /// The current action; `None` if no process is executing the run.
     doing: Option<String>,
 }
@@ -111,12 +110,11 @@ impl Estimate {
         let (behind, ahead) = behind_and_ahead(&estimates, &done);
         // Arms that take turns have the same time.
         let spent_s = covered(run.scheduled().map(|one| (one.started_at_ms, one.finished_at_ms)).collect());
-        let pace = (spent_s + PACE_SECONDS) / (behind + PACE_SECONDS);
         let next = schedule.actions.iter().find(|action| is_ahead(action.seq));
         let total = behind + ahead;
         Self {
             share: (total > 0.0).then_some(behind / total),
-            seconds_left: Some(ahead * pace),
+            left: Some(TimeLeft { seconds: at_pace(ahead, spent_s, behind), until_verdicts: false }),
             doing: next.map(|action| format!("{} {}", plan.arms[action.arm].name, action.kind.name())),
         }
     }
@@ -133,11 +131,13 @@ impl Estimate {
         });
         Self {
             share: progress.map(|progress| progress.share),
-            seconds_left: progress
-                .and_then(|progress| progress.ends_at_ms)
-                .map(|at| (at - now_ms()) as f64 / 1e3)
+            left: progress
+                .and_then(|progress| {
+                    let seconds = (progress.ends_at_ms? - now_ms()) as f64 / 1e3;
+                    Some(TimeLeft { seconds, until_verdicts: progress.until_verdicts })
+                })
                 // Once the estimate is over, nobody knows.
-                .filter(|left| *left > 0.0),
+                .filter(|left| left.seconds > 0.0),
             doing,
         }
     }
@@ -175,7 +175,7 @@ fn summary_lines(
         bar.push(format!("{}{} {:.0} %", "━".repeat(filled), "─".repeat(BAR_WIDTH - filled), share * 100.0));
     }
     bar.extend(estimate.doing.clone());
-    bar.extend(estimate.seconds_left.map(|left| format!("about {} left", duration_text(left))));
+    bar.extend(estimate.left.map(TimeLeft::text));
     if !bar.is_empty() {
         lines.push(bar.join("  "));
     }
@@ -286,7 +286,8 @@ fn as_json(run: &Run, summary: &RunSummary, state: &str, estimate: &Estimate) ->
         "actions_total": summary.actions_total,
         "blocks_done": summary.blocks_done,
         "share": estimate.share,
-        "seconds_left": estimate.seconds_left,
+        "seconds_left": estimate.left.map(|left| left.seconds),
+        "until_first_verdicts": estimate.left.map(|left| left.until_verdicts),
         "doing": estimate.doing,
         "arms": arms,
         "blocks": run.blocks.iter().map(as_block).collect::<Vec<_>>(),

@@ -20,7 +20,10 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
         (&[("postgres-18", "postgres-old")], &["\"old\" is not a version"]),
         (&[("postgres-18", "/no/such/place")], &["/no/such/place is not a build: it does not exist"]),
         (&[("./small.conf", "./large.conf")], &["large.conf: No such file"]),
-        (&[("./small.conf", "x10a_c8r33")], &["no postgres config named `x10a_c8r33`; nearest: x10a_c8r32"]),
+        (
+            &[("./small.conf", "x10a_c8r33")],
+            &["no postgres config named `x10a_c8r33`. Did you mean `x10a_c8r32`?"],
+        ),
         (&[("[workload]", "[workload")], &["plan.toml:2"]),
     ];
     for (changes, words) in cases {

@@ -12,7 +12,7 @@ use crate::measure::{StepOutput, measure, measure_in_turns};
 use crate::passes::Servers;
 use rqps_builds::CpuSet;
 use rqps_driver::Turn;
-use rqps_model::FixedWork;
+use rqps_model::{FixedWork, counted};
 use rqps_plan::isolated::{BlockPlan, Turns, block as draw_block, counting_share};
 use rqps_plan::{Plan, StepDef};
 use rqps_store::{Block, BlockArm, BlockStatus, Measured, Moment, Observation, Placement, TestWork, now_ms};
@@ -104,7 +104,9 @@ impl Blocks<'_> {
                 Some(ready) => ready,
                 None => self.start_all(drawn, context, control)?,
             };
-            let title = format!("{} ({} of {})", turns.test.name, at + 1, drawn.tests.len());
+            let open = context.progress.open.map(|open| format!("; {} open", counted(open, "test")));
+            let (name, open) = (&turns.test.name, open.unwrap_or_default());
+            let title = format!("{name} ({} of {}{open})", at + 1, drawn.tests.len());
             control.progress.action_started(&[drawn.number], &format!("block {}", drawn.number), &title);
             self.measure_test((drawn, turns, began_at_ms), &mut ready, context, control)?;
             let counting = match context.counting.counted_by.is_some() {
@@ -112,9 +114,9 @@ impl Blocks<'_> {
                 false => 0.0,
             };
             let part = (at + 1) as f64 / drawn.tests.len() as f64 * (1.0 - counting);
-            let (share, seconds_left) = context.progress.after(part);
-            self.record_progress(share, seconds_left, control)?;
-            self.foresee_in_block(context.data, (part, context.progress.began), control)?;
+            let (share, left) = context.progress.after(part);
+            self.record_progress(share, left, control)?;
+            self.foresee_in_block((part, left), control)?;
             if self.ages_tables(&turns.test, context) {
                 self.count((drawn, &[&turns.test]), Some(ready), context, control)?;
             } else {

@@ -5,6 +5,7 @@ use super::data::Data;
 use super::loads::snapshots_to_make;
 use crate::control::RunControl;
 use crate::error::Result;
+use crate::progress::TimeLeft;
 use crate::setup::Setup;
 use rqps_model::sample::mean;
 use rqps_plan::Plan;
@@ -20,7 +21,7 @@ pub(crate) const FIRST_LOOK: f64 = LOADS as f64;
 const LONGER: f64 = 1.25;
 const LONGER_SECONDS: f64 = 20.0;
 /// Share of a block that must be done to tell how long all of it takes: it begins with servers to start.
-pub(super) const PART_MIN: f64 = 0.25;
+const PART_MIN: f64 = 0.25;
 
 /// What was last told of the time until the first verdicts.
 pub(crate) struct Forecast {
@@ -30,10 +31,16 @@ pub(crate) struct Forecast {
 }
 
 impl Forecast {
-    /// Before anything is measured.
-    pub fn of(setup: &Setup, budget: Option<Duration>) -> Self {
-        let snapshots = snapshots_to_make(&setup.plan, &setup.ingredients);
-        Self::new(first_verdicts_s(&setup.plan, snapshots), budget)
+    /// Before anything is measured; `told_s` is what the user was told, if anything.
+    pub fn of(setup: &Setup, budget: Option<Duration>, told_s: Option<f64>) -> Self {
+        let snapshots = || snapshots_to_make(&setup.plan, &setup.ingredients);
+        Self::new(told_s.unwrap_or_else(|| first_verdicts_s(&setup.plan, snapshots())), budget)
+    }
+
+    /// What was told, less the time that has passed.
+    pub fn left(&self) -> TimeLeft {
+        let seconds = (self.told_s - self.began.elapsed().as_secs_f64()).max(0.0);
+        TimeLeft { seconds, until_verdicts: true }
     }
 
     fn new(told_s: f64, budget: Option<Duration>) -> Self {
@@ -66,19 +73,19 @@ impl Blocks<'_> {
         self.foresee(&run, "loading", left_s, control)
     }
 
-    /// Says if the first block takes longer than estimated, of which this part is done since it `began`.
+    /// Says if the first block takes longer than estimated, of which this part is done.
     pub(super) fn foresee_in_block(
         &mut self,
-        data: &Data,
-        (part, began): (f64, Instant),
+        (part, left): (f64, Option<TimeLeft>),
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        if part < PART_MIN {
-            return Ok(());
+        match left.filter(|left| part >= PART_MIN && left.until_verdicts) {
+            Some(left) => {
+                let run = self.writer.run()?;
+                self.foresee(&run, "a block", left.seconds, control)
+            }
+            None => Ok(()),
         }
-        let run = self.writer.run()?;
-        let blocks_s = began.elapsed().as_secs_f64() * (FIRST_LOOK / part - 1.0);
-        self.foresee(&run, "a block", loads_to_make_s(&run, data.missing(self)) + blocks_s, control)
     }
 
     /// Once a block is done, what is next is told by the time that it took.
@@ -88,7 +95,7 @@ impl Blocks<'_> {
         }
         if let Some(text) = self.forecast.revise(what, left_s) {
             control.progress.stage(&text);
-            self.record_progress(0.0, Some(left_s), control)?;
+            self.record_progress(0.0, Some(self.forecast.left()), control)?;
         }
         Ok(())
     }

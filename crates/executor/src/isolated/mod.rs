@@ -4,8 +4,10 @@
 //! `loads` makes the snapshots that arms start from; `data` restores them and starts servers; `pilot` finds
 //! the fixed work of every test; `block` measures one block; `count` and `counted` count instructions on
 //! hosts without hardware counters; `environment` voids blocks around which the host changed; `next` decides
-//! what the next block measures; `forecast` tells that the first verdicts will be late.
+//! what the next block measures; `ahead` estimates the time left; `forecast` tells that the first verdicts
+//! will be late.
 
+mod ahead;
 mod block;
 mod count;
 mod counted;
@@ -22,8 +24,10 @@ pub(crate) use loads::{entry, snapshots_to_make};
 
 use crate::control::RunControl;
 use crate::error::{Error, Result};
+use crate::progress::TimeLeft;
 use crate::setup::Setup;
 use crate::trial::Trial;
+use ahead::Ahead;
 use data::Data;
 use next::{Budget, Next, Stop};
 use rqps_plan::isolated::{LOADS, load_of};
@@ -79,6 +83,15 @@ pub(crate) fn too_short(plan: &Plan, run: &Run, more: Duration, has_data: bool) 
     })
 }
 
+/// Time that a run spent on blocks, on loads and on settles after arms' own statements.
+pub(crate) fn spent(run: &Run) -> Duration {
+    let blocks = run.blocks.iter().filter_map(|block| Some(block.finished_at_ms? - block.started_at_ms));
+    let loads = run.loads.iter().map(|load| &load.action);
+    let actions = loads.chain(run.settles.iter().map(|settle| &settle.action));
+    let loads = actions.map(|action| action.finished_at_ms - action.started_at_ms);
+    Duration::from_millis(blocks.chain(loads).map(|ms| ms.max(0) as u64).sum())
+}
+
 enum Ended {
     Done,
     /// The block is void, for this reason.
@@ -89,7 +102,8 @@ impl Blocks<'_> {
     /// Measures blocks until nothing is left to measure. Returns why it ended, in a phrase.
     pub fn run(&mut self, control: &mut RunControl<'_>) -> Result<String> {
         let start = Instant::now();
-        self.record_progress(0.0, self.budget.map(|budget| budget.as_secs_f64()), control)?;
+        let is_new = self.writer.run()?.blocks.is_empty();
+        self.record_progress(0.0, is_new.then(|| self.forecast.left()), control)?;
         let counting = count::source(&self.setup.plan);
         if self.setup.plan.work.can_count_instructions() {
             self.writer.add_method("instructions", &counting.text)?;
@@ -141,12 +155,13 @@ impl Blocks<'_> {
     fn record_progress(
         &mut self,
         share: f64,
-        seconds_left: Option<f64>,
+        left: Option<TimeLeft>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        let ends_at_ms = seconds_left.map(|left| now_ms() + (left * 1e3) as i64);
-        let share = self.writer.record_progress(RunProgress { share, ends_at_ms })?;
-        control.progress.overall(share, seconds_left);
+        let ends_at_ms = left.map(|left| now_ms() + (left.seconds * 1e3) as i64);
+        let until_verdicts = left.is_some_and(|left| left.until_verdicts);
+        let share = self.writer.record_progress(RunProgress { share, ends_at_ms, until_verdicts })?;
+        control.progress.overall(share, left);
         Ok(())
     }
 
@@ -173,7 +188,8 @@ impl Blocks<'_> {
             let made = data.loads_made(self);
             let given_up = |arm| self.given_up.contains_key(&arm);
             let next = next::next(&self.setup.plan, &run, &made, budget, &given_up)?;
-            self.record_progress(next.share, next.seconds_left, control)?;
+            let ahead = next.ahead.map(|ahead| ahead.as_told(self.forecast.left()));
+            self.record_progress(next.share, ahead.map(|ahead| ahead.after(0.0, 0.0)), control)?;
             let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
             control.progress.blocks(done as u32, self.setup.plan.blocks().blocks_max);
             control.check()?;
@@ -189,8 +205,8 @@ impl Blocks<'_> {
             let progress = BlockProgress {
                 share: next.share,
                 share_of_block: next.share_of_block,
-                blocks: next.blocks,
-                seconds_left: next.seconds_left,
+                ahead,
+                open: next.open,
                 began,
             };
             let cost_decided = next.cost_decided;
@@ -328,41 +344,17 @@ struct BlockContext<'a> {
 struct BlockProgress {
     share: f64,
     share_of_block: f64,
-    /// Blocks that are measured in any case, with this one.
-    blocks: usize,
-    seconds_left: Option<f64>,
+    ahead: Option<Ahead>,
+    /// Tests with verdicts that more blocks can decide, after the first verdicts.
+    open: Option<usize>,
     began: Instant,
 }
 
 impl BlockProgress {
-    /// The share and the seconds left after a part of the block: at least what blocks still take that are as slow.
-    fn after(&self, part: f64) -> (f64, Option<f64>) {
+    /// The share and the time left after a part of the block.
+    fn after(&self, part: f64) -> (f64, Option<TimeLeft>) {
         let elapsed_s = self.began.elapsed().as_secs_f64();
-        let blocks_s = match part < forecast::PART_MIN {
-            true => 0.0,
-            false => self.blocks as f64 * elapsed_s / part,
-        };
-        let left = self.seconds_left.map(|left| left.max(blocks_s) - elapsed_s);
+        let left = self.ahead.map(|ahead| ahead.after(part, elapsed_s));
         (self.share + self.share_of_block * part, left)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_time_left_is_that_of_blocks_as_slow_as_this_one_if_the_estimate_is_shorter() {
-        let began = Instant::now().checked_sub(Duration::from_secs(10)).unwrap();
-        let progress = |seconds| BlockProgress {
-            share: 0.0,
-            share_of_block: 0.2,
-            blocks: 3,
-            seconds_left: Some(seconds),
-            began,
-        };
-        let left = |seconds, part| progress(seconds).after(part).1.unwrap().round();
-        assert_eq!((left(12.0, 0.5), left(500.0, 0.5)), (50.0, 490.0));
-        assert_eq!(left(12.0, 0.1), 2.0, "servers that start are no measure of all");
     }
 }

@@ -1,6 +1,7 @@
 //! Decides what the next block measures: tests whose verdicts can still be reached within the budget, the
 //! cheapest first. A test is always measured on all arms, including base and control.
 
+use super::ahead::Ahead;
 use crate::error::Result;
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
@@ -36,9 +37,10 @@ pub(super) struct Outlook {
     /// Share of the work that is done, from 0 to 1, and what the next block will add, as far as that is known.
     pub share: f64,
     pub share_of_block: f64,
-    /// Blocks that are measured in any case.
-    pub blocks: usize,
-    pub seconds_left: Option<f64>,
+    /// `None`: nothing is left to measure.
+    pub ahead: Option<Ahead>,
+    /// After the first verdicts: tests with verdicts that more blocks can decide.
+    pub open: Option<usize>,
     /// Tests whose cost is decided on every arm.
     pub cost_decided: BTreeSet<String>,
 }
@@ -139,6 +141,7 @@ fn first_blocks(
         return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
             .outlook();
     }
+    let until = if lowest < first_look { first_look } else { blocks_min };
     let over = match known {
         Some(_) if over_s >= 1.0 => {
             format!("; block {blocks_min} ends about {} after the budget", duration_text(over_s))
@@ -159,9 +162,15 @@ fn first_blocks(
         why: format!("{block}: {}{over}", counted(tests.len(), "test")),
         share: lowest as f64 / blocks_min as f64 * 0.5,
         share_of_block: 0.5 / blocks_min as f64,
-        blocks: blocks_min - lowest,
-        // More may follow, up to the budget.
-        seconds_left: Some(left_s.map_or(total_s, |left| left.max(total_s))),
+        ahead: Some(Ahead {
+            block_s,
+            later_s: block_s * (until - lowest - 1) as f64,
+            loads_s: loads_to_make_s(run, made, until - lowest),
+            measured: if known.is_some() { lowest } else { 0 },
+            until_verdicts: lowest < first_look,
+            budget_s: None,
+        }),
+        open: None,
         what: Next::Measure { tests, windows_of_reads: plan.blocks().windows },
         cost_decided: BTreeSet::new(),
     }
@@ -220,6 +229,16 @@ fn undecided(
         return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
             .outlook();
     }
+    let block_s = verdicts.timing.seconds_for(chosen.iter().map(|test| (test.as_str(), 1)));
+    let blocks = || chosen.iter().map(|test| needs[test.as_str()]);
+    let ahead = Ahead {
+        block_s,
+        later_s: verdicts.timing.seconds_for(chosen.iter().map(String::as_str).zip(blocks())) - block_s,
+        loads_s: loads_to_make_s(run, made, blocks().max().unwrap_or(0)),
+        measured: verdicts.blocks_done,
+        until_verdicts: false,
+        budget_s: left.map(|left| left.as_secs_f64()),
+    };
     let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
     let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
     let others = open.len() - rates - costs - stalls;
@@ -233,8 +252,8 @@ fn undecided(
         ),
         share: 0.5 + 0.5 * done as f64 / all.len().max(1) as f64,
         share_of_block: 0.0,
-        blocks: 1,
-        seconds_left: Some(left.map_or(f64::INFINITY, |left| left.as_secs_f64()).min(all_s + loads_s)),
+        ahead: Some(ahead),
+        open: Some(needs.len()),
         what: Next::Measure {
             windows_of_reads: windows_of_reads(plan, verdicts, &chosen, left_s),
             tests: chosen,
@@ -376,8 +395,8 @@ impl Stop {
             why: String::new(),
             share: 1.0,
             share_of_block: 0.0,
-            blocks: 0,
-            seconds_left: None,
+            ahead: None,
+            open: None,
             cost_decided,
         }
     }

@@ -134,13 +134,9 @@ fn the_time_that_a_stopped_run_names_suffices_to_resume_it() {
         let left = whole.saturating_sub(Duration::from_secs(spent_s));
         let outlook = after(blocks, blocks as usize + 1, &made, Budget { whole, left });
         assert_eq!(tests_of(&outlook).len(), TESTS.len(), "after {blocks} blocks and {spent_s} s");
-        // More may follow the first verdicts, up to the budget.
-        let expected_s = ((3 - u64::from(blocks)) * (BLOCK_S + LOAD_S)).max(left.as_secs());
-        assert!(
-            (outlook.seconds_left.unwrap() - expected_s as f64).abs() < 1.0,
-            "{:?}",
-            outlook.seconds_left
-        );
+        let expected_s = (3 - u64::from(blocks)) * (BLOCK_S + LOAD_S);
+        let left = outlook.ahead.unwrap().after(0.0, 0.0);
+        assert!((left.seconds - expected_s as f64).abs() < 1.0 && left.until_verdicts, "{left:?}");
         spent_s += LOAD_S + BLOCK_S;
     }
     assert!(spent_s <= whole.as_secs(), "{spent_s} s of {minutes} min");
@@ -217,7 +213,7 @@ fn only_undecided_and_affordable_tests_are_measured() {
     assert!(some.len() <= open.len() && some.iter().all(|test| open.contains(test)), "{some:?} of {open:?}");
     let none = outlook(&noisy, "", Some(5));
     // With room for what a resume begins with.
-    let minutes = ((all.seconds_left.unwrap() * 1.2 + 30.0) / 60.0).ceil();
+    let minutes = ((all.ahead.unwrap().after(0.0, 0.0).seconds * 1.2 + 30.0) / 60.0).ceil();
     assert!(why_stopped(&none).ends_with(&format!(" --more {minutes}m")), "{}", why_stopped(&none));
     let text = short_text(&none);
     assert_eq!(text, "budget used up after 5 blocks of at most 18");

@@ -13,6 +13,7 @@ use crate::driver::Job;
 use crate::error::{Error, Result};
 use crate::isolated::{WARM_ROWS_MAX, with_config_of_blocks};
 use crate::measure::measure;
+use crate::progress::TimeLeft;
 use crate::setup::Setup;
 use crate::spec::{server_spec, session_cpus};
 use crate::work::{Task, load, settle, vacuum};
@@ -94,7 +95,8 @@ impl Profiles<'_> {
         for arm in arms.iter().filter(|_| all > 0) {
             let mut report = |control: &mut RunControl<'_>| {
                 let share = taken as f64 / all as f64;
-                let left = start.elapsed().as_secs_f64() * (1.0 / share - 1.0);
+                let seconds = start.elapsed().as_secs_f64() * (1.0 / share - 1.0);
+                let left = TimeLeft { seconds, until_verdicts: false };
                 control.progress.overall(share, (taken > 0).then_some(left));
                 taken += 1;
             };

@@ -3,7 +3,7 @@
 use crate::KIT;
 use crate::world::{self, Killed, World, moment};
 use rqps_builds::{Dirs, Watch};
-use rqps_executor::{Execution, Finish, Progress, Result, Resume};
+use rqps_executor::{Execution, Finish, Progress, Result, Resume, TimeLeft};
 use rqps_plan::{Plan, PlanContext};
 use rqps_store::{Run, RunFolder};
 use std::cell::RefCell;
@@ -176,7 +176,7 @@ impl Progress for Listener {
 
     fn stage(&mut self, _text: &str) {}
 
-    fn overall(&mut self, share: f64, _seconds_left: Option<f64>) {
+    fn overall(&mut self, share: f64, _left: Option<TimeLeft>) {
         SHARES.with_borrow_mut(|shares| shares.push(share));
     }
 

@@ -1,6 +1,7 @@
 //! The summary of the gate: outcome, changes, inconclusive verdicts, how far to trust them, and all verdicts
 //! collapsed.
 
+use rqps_model::sentence;
 use rqps_stats::Detector;
 use rqps_store::{Run, Status};
 
@@ -55,8 +56,9 @@ pub(super) fn reasons(judged: &Judged<'_>, has_no_arms: bool, found: &Found<'_>)
     let run = judged.run;
     let ended =
         found.cut_off.or(run.status.reason.as_deref().filter(|_| run.status.status == Status::Failed));
-    let ended =
-        ended.map(|why| format!("The run is not complete; judged is what it measured. It ended: {why}"));
+    let ended = ended.map(|why| {
+        sentence(&format!("The run is not complete; judged is what it measured. It ended: {why}"))
+    });
     let no_verdict = || {
         let of_tests = judged.verdicts.judgement.verdicts.iter().map(|verdict| verdict.blocks);
         let blocks = of_tests.max().unwrap_or(judged.verdicts.blocks_done);

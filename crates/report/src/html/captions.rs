@@ -13,11 +13,25 @@ use crate::tables::verdicts::confidences_of;
 
 /// Of a figure of a run that shows these tests.
 pub(super) fn of_run(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> Vec<String> {
+    of_figure(page, "Base, at 1.0", &replicates(page, detector, steps))
+}
+
+/// Of the latency of one test.
+pub(super) fn of_latency(page: &Page<'_>) -> Vec<String> {
+    let blocks = page
+        .judged
+        .as_ref()
+        .map(|judged| format!(" of {}", rqps_model::counted(judged.verdicts.blocks_done, judged.sample())));
+    let what = format!("Each curve: all statements in valid windows{}.", blocks.unwrap_or_default());
+    of_figure(page, "Base", &what)
+}
+
+fn of_figure(page: &Page<'_>, base: &str, sample: &str) -> Vec<String> {
     let label = |compared: &ComparedArm<'_>| match families::told_apart(compared.arm, &page.run.arms) {
         Some(build) => format!("{}, {build}", compared.label()),
         None => compared.label(),
     };
-    let mut compared = vec![format!("Base, at 1.0: {}.", label(&page.comparison.base))];
+    let mut compared = vec![format!("{base}: {}.", label(&page.comparison.base))];
     // Several arms are in the legend.
     if let [arm] = page.candidates().as_slice() {
         compared.push(format!("Compared with it: {}.", label(&page.pair(*arm).arm)));
@@ -33,11 +47,7 @@ pub(super) fn of_run(page: &Page<'_>, detector: Detector, steps: &[TestStep]) ->
         meta.program_version,
         page.run.folder.name(),
     );
-    vec![
-        compared.join(" "),
-        format!("{}{}", work(page.run), machine(page.run)),
-        format!("{} {run}", replicates(page, detector, steps)),
-    ]
+    vec![compared.join(" "), format!("{}{}", work(page.run), machine(page.run)), format!("{sample} {run}")]
 }
 
 /// The compilers and flags of the builds, with the names of their arms if they differ; None if none is known.

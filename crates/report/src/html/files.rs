@@ -3,7 +3,7 @@
 use rqps_charts::Theme;
 use rqps_store::Run;
 
-use super::{Page, all_tests, latency, ratios, timeline, versions};
+use super::{Page, all_tests, captions, latency, ratios, timeline, versions};
 use crate::comparison::TestStep;
 use crate::error::Result;
 use crate::reading::Reading;
@@ -46,6 +46,7 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
         }
         if let Some(mut chart) = latency::event_chart(&page, step)? {
             chart.title = format!("{}: {}", step.name, chart.title);
+            chart.captions = captions::of_latency(&page);
             file(format!("latency-{}", step.name), chart.svg(Theme::Light));
         }
     }

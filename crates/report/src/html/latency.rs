@@ -100,6 +100,7 @@ fn chart(page: &Page<'_>, step: &TestStep, statement: &str, by_arm: &ByArm, per_
         id: format!("latency-{}-{}", anchor(statement), anchor(&step.name)),
         title: format!("Latency, {statement}"),
         curves: by_arm.iter().map(curve).collect(),
+        captions: Vec::new(),
         width: CHART_WIDTH,
     }
 }

@@ -55,7 +55,7 @@ fn value(cell: &Cell) -> String {
     match cell.value {
         Some(value) => value.to_string(),
         None if cell.is_missing() => String::new(),
-        None => cell.text.clone(),
+        None => cell.key.unwrap_or(&cell.text).to_owned(),
     }
 }
 

@@ -51,6 +51,6 @@ fn value(cell: &Cell) -> Value {
     match cell.value {
         Some(value) => json!(value),
         None if cell.is_missing() => Value::Null,
-        None => json!(cell.text),
+        None => json!(cell.key.unwrap_or(&cell.text)),
     }
 }

@@ -8,7 +8,7 @@
 //! | `cost/op`, `cost`, `step`, `of` | the same of the cost per operation, and what the cost is; the step's if that differs |
 //! | `blocks` | blocks that the ratio of the rate to the anchor is from |
 
-use rqps_model::counted;
+use rqps_model::{counted, sentence};
 use rqps_stats::course::Level;
 use rqps_stats::{Detector, Verdict};
 
@@ -61,7 +61,7 @@ impl Series<'_> {
         );
         blocks.extend(self.conditions());
         let warnings = self.steps.iter().flat_map(|step| &step.warnings);
-        blocks.extend(warnings.map(|warning| Block::Text(format!("WARNING: {warning}."))));
+        blocks.extend(warnings.map(|warning| Block::Text(sentence(&format!("WARNING: {warning}")))));
         blocks
     }
 

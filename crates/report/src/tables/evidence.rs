@@ -30,7 +30,7 @@ use rqps_stats::Verdict;
 use rqps_verdicts::Agreement;
 
 use crate::comparison::Comparison;
-use crate::document::{Block, Cell, Column, Figure, Table};
+use crate::document::{Block, Cell, Column, Figure, Table, Tint};
 use crate::error::Result;
 use crate::number;
 use crate::verdict_lines::Judged;
@@ -76,7 +76,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         Cell::printed(Some(value), |value| Digits::of_ratio((one.low, one.high), 5).text(value))
     };
     let figures: [Figure<'_, &Verdict>; 18] = [
-        (Column::words("verdict"), &|one| Cell::words(words::verdict(one))),
+        (Column::words("verdict"), &|one| Cell { tint: Tint::None, ..words::verdict_cell(one) }),
         (number("ratio", "ratio"), &|one| estimate(one)[0].clone()),
         (number("from", "low"), &|one| estimate(one)[1].clone()),
         (number("to", "high"), &|one| estimate(one)[2].clone()),

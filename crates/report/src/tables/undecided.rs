@@ -229,7 +229,11 @@ fn with_resume(judged: &Judged<'_>, state: &str, seconds: f64, outcome: &str) ->
         return format!("{state} {GOES_ON}");
     }
     let seconds = seconds_of_resume(judged.run, seconds, judged.blocks_min());
-    let command = resume_command(judged.run, seconds);
+    let command = match judged.run.state() {
+        // What is left of its time is that of the resume.
+        Status::Interrupted => format!("rqps resume {}", judged.run.folder.name()),
+        _ => resume_command(judged.run, seconds),
+    };
     format!("{state} About {} more {outcome}: {command}", about(seconds))
 }
 

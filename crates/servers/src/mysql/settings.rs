@@ -280,6 +280,11 @@ impl Known for OfBuild<'_> {
         unknown((self.build, &self.layout, self.user), option).map(Some)
     }
 
+    fn lacking(&self, option: (&str, &str)) -> Result<Option<LeftOut>> {
+        let title = format!("{} {}", self.build.dbms.title(), self.build.version);
+        Ok(plugins::missing(&title, &plugins::files(&self.layout)?, option).map(|(left, _)| left))
+    }
+
     fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {
         let path = self.place.join(FILE);
         let dir = self.layout.plugin_dir.as_ref().map(|dir| dir.to_string_lossy());

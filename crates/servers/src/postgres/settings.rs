@@ -212,6 +212,15 @@ impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
         }))
     }
 
+    fn lacking(&self, (option, value): (&str, &str)) -> Result<Option<LeftOut>> {
+        let settings = self.settings.borrow();
+        if !settings.machine_has(option, value)? {
+            let (option, value) = (option.to_owned(), value.to_owned());
+            return Ok(Some(LeftOut { option, value, ..available::not_on_this_machine() }));
+        }
+        Ok(available::missing(&settings.build.bin_dir, (option, value)).map(|(left, _)| left))
+    }
+
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
         Box::new(self.listed.iter().map(String::as_str))
     }

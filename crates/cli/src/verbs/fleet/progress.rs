@@ -2,7 +2,7 @@
 
 use crate::out;
 use crate::progress::Progress;
-use rqps_executor::{Execution, Progress as RunProgress};
+use rqps_executor::{Execution, Progress as RunProgress, TimeLeft};
 use rqps_fleet::{Claim, Heard, Reached};
 use rqps_store::now_ms;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,9 +76,10 @@ impl RunProgress for Recorded<'_> {
         self.shown.stage(text);
     }
 
-    fn overall(&mut self, share: f64, seconds_left: Option<f64>) {
-        self.shown.overall(share, seconds_left);
-        self.reached.seconds_left = seconds_left;
+    fn overall(&mut self, share: f64, left: Option<TimeLeft>) {
+        self.shown.overall(share, left);
+        // Nobody knows what follows the first verdicts.
+        self.reached.seconds_left = left.filter(|left| !left.until_verdicts).map(|left| left.seconds);
         self.record();
     }
 

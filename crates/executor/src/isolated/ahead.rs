@@ -1,0 +1,75 @@
+//! The time that a run of blocks still takes: one estimate, told when a block begins, while it is measured and at its
+//! end.
+
+use crate::progress::TimeLeft;
+
+/// An estimate when a block begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ahead {
+    /// Seconds of this block, of the blocks after it, and of the loads that these need.
+    pub block_s: f64,
+    pub later_s: f64,
+    pub loads_s: f64,
+    /// Blocks that were measured, whose mean these seconds are; 0: they are the plan's estimate.
+    pub measured: usize,
+    pub until_verdicts: bool,
+    /// What is left of the budget, if that ends the run.
+    pub budget_s: Option<f64>,
+}
+
+impl Ahead {
+    /// Before any block was measured: no shorter than was told when the run began, with others on the host in mind.
+    pub fn as_told(self, told: TimeLeft) -> Self {
+        if self.measured > 0 {
+            return self;
+        }
+        let longer = ((told.seconds - self.loads_s) / (self.block_s + self.later_s)).max(1.0);
+        Self { block_s: self.block_s * longer, later_s: self.later_s * longer, ..self }
+    }
+
+    /// After a part of the block, which took so long. If this is another pace than expected, the rest of the block goes
+    /// on at it, and so do later ones, as much as it changes the mean of blocks: the end of a block changes nothing.
+    pub fn after(&self, part: f64, elapsed_s: f64) -> TimeLeft {
+        let late_s = (elapsed_s - part * self.block_s) / (self.measured + 1) as f64;
+        let pace = 1.0 + late_s / self.block_s.max(1.0);
+        let all_s = ((1.0 - part) * self.block_s + self.later_s) * pace + self.loads_s;
+        let budget_s = self.budget_s.map_or(f64::INFINITY, |budget| budget - elapsed_s);
+        TimeLeft { seconds: all_s.min(budget_s).max(0.0), until_verdicts: self.until_verdicts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AHEAD: Ahead = Ahead {
+        block_s: 20.0,
+        later_s: 40.0,
+        loads_s: 10.0,
+        measured: 0,
+        until_verdicts: true,
+        budget_s: None,
+    };
+
+    #[test]
+    fn a_slow_block_tells_of_later_ones_what_its_end_will_tell() {
+        let left = |ahead: Ahead, part, elapsed_s| ahead.after(part, elapsed_s).seconds.round();
+        assert_eq!(
+            [left(AHEAD, 0.0, 0.0), left(AHEAD, 0.5, 10.0), left(AHEAD, 1.0, 20.0)],
+            [70.0, 60.0, 50.0]
+        );
+        // Two blocks as slow as this one, and loads.
+        assert_eq!(left(AHEAD, 1.0, 30.0), 2.0 * 30.0 + 10.0);
+        // The mean of 20, 20 and 50 s.
+        assert_eq!(left(Ahead { measured: 2, ..AHEAD }, 1.0, 50.0), 2.0 * 30.0 + 10.0);
+        assert_eq!(left(Ahead { budget_s: Some(30.0), ..AHEAD }, 0.5, 10.0), 20.0);
+    }
+
+    #[test]
+    fn the_first_block_goes_on_with_the_time_that_was_told() {
+        let told = |seconds| TimeLeft { seconds, until_verdicts: true };
+        assert_eq!(AHEAD.as_told(told(130.0)).after(0.0, 0.0), told(130.0));
+        assert_eq!(AHEAD.as_told(told(30.0)).after(0.0, 0.0), told(70.0));
+        assert_eq!(Ahead { measured: 1, ..AHEAD }.as_told(told(130.0)).after(0.0, 0.0), told(70.0));
+    }
+}
