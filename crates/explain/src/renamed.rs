@@ -1,7 +1,7 @@
 //! Options that a later version has under another name. Sources: settings of PostgreSQL 9.6 to 18, one by one; the
 //! manuals of MySQL 8.4 and 9.0, "Server Variables Removed".
 
-use rqps_model::later_words;
+use rqps_model::{later_words, natural};
 use rqps_store::Arm;
 
 use crate::settings::{is_in_config, only_known_switches};
@@ -59,8 +59,13 @@ const REMOVED: [(&str, &str); 1] = [(REMOVED_PLUGIN, "MySQL 9.0")];
 /// Values that a later version has under other names, and what to know besides.
 const RENAMED_VALUES: [(&str, &str, &str, &str); 2] = [
     ("character_set_server", "utf8", "utf8mb3", "what utf8 meant; or utf8mb4"),
-    ("password_encryption", "on", "md5", "what on meant; or scram-sha-256"),
+    ("password_encryption", "on", "md5", "what on meant; or scram-sha-256, since 18 deprecates md5"),
 ];
+
+/// Values of which a version says only in its manual that they are deprecated, not in its log: the DBMS, the first such
+/// version, and what to use. Source: PostgreSQL 18, "Release Notes".
+const DEPRECATED_VALUES: [(&str, &str, &str, &str, &str); 1] =
+    [("postgres", "password_encryption", "md5", "18", "scram-sha-256")];
 
 /// Elements of lists that later versions refuse: MySQL 8.0.28 removed old versions of TLS, MySQL 8.0 modes.
 const REMOVED_ELEMENTS: [(&str, &[&str]); 2] = [
@@ -184,6 +189,26 @@ pub fn former_names<'a>(old: &'a Arm, new: &'a Arm) -> impl Iterator<Item = (&'a
     set.filter_map(move |one| {
         let replacement = replacement((&one.name, &one.value), |_| None, is_known)?;
         (replacement.name != one.name).then_some((one.name.as_str(), replacement))
+    })
+}
+
+/// Values of an arm's config that its version deprecates without a word in its log: the option, the value, the first
+/// such version, and what to use.
+pub fn deprecated_values(
+    arm: &Arm,
+) -> impl Iterator<Item = (&'static str, &'static str, &'static str, Replacement)> {
+    let is_set = |option: &str, value: &str| {
+        let mut settings = arm.settings.iter();
+        is_in_config(&arm.config_text, option)
+            && settings.any(|one| one.name == option && one.value.eq_ignore_ascii_case(value))
+    };
+    let known = DEPRECATED_VALUES.iter().filter(move |(dbms, option, value, since, _)| {
+        arm.dbms == *dbms && natural(since, &arm.build_version).is_le() && is_set(option, value)
+    });
+    known.map(|(_, option, value, since, instead)| {
+        let instead =
+            Replacement { name: (*option).to_owned(), value: Some((*instead).to_owned()), advice: "" };
+        (*option, *value, *since, instead)
     })
 }
 

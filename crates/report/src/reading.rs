@@ -169,6 +169,11 @@ fn pool(run: &Run) -> Windows {
     pooled
 }
 
+/// Whether `rqps upgrade` began the run, and wrote its report.
+pub(crate) fn is_upgrade(run: &Run) -> bool {
+    run.folder.path().join(rqps_store::UPGRADE_FILE).exists()
+}
+
 /// Pools windows. A metric that one of them lacks is left out: its total would not cover all operations.
 fn sum(windows: &[&Recorded<Window>]) -> Option<Recorded<Window>> {
     let mut pooled = (*windows.first()?).clone();

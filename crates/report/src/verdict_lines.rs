@@ -428,6 +428,11 @@ impl Line<'_> {
         self.verdicts().chain(self.judged_resources.iter().copied())
     }
 
+    /// Those of them by which a change is likely but not established.
+    pub fn likely(&self) -> impl Iterator<Item = &Verdict> {
+        self.judged().filter(|verdict| verdict.is_likely())
+    }
+
     /// The verdict on stalls, if they changed.
     pub fn changed_stalls(&self) -> Option<&Verdict> {
         self.stalls.filter(|verdict| verdict.class.is_change())

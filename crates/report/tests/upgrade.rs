@@ -107,6 +107,31 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     assert!(text.contains("Both versions accept every") && text.contains("has no complete block"), "{text}");
 }
 
+/// What an upgrade brings of its own comes in order; what has a later name is not new.
+#[test]
+fn new_options_that_can_act_come_first_and_silent_deprecations_are_told() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = self::run(results.path(), &Spec::mixed());
+    let setting = |(name, value): (&str, &str)| rqps_model::ServerSetting {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        source: "default".to_owned(),
+        default: true,
+    };
+    run.arms[0].settings.push(setting(("ssl_ecdh_curve", "prime256v1")));
+    run.arms[0].settings.push(setting(("password_encryption", "md5")));
+    let new = [("aaa", "on"), ("io_aaa", "-1"), ("io_method", "worker"), ("ssl_groups", "X25519")];
+    run.arms[2].settings.extend(new.map(setting));
+    run.arms[2].settings.push(setting(("password_encryption", "md5")));
+    run.arms[2].config_text.push_str("\npassword_encryption = md5\n");
+    let text = rqps_report::upgrade(&run, Format::Markdown, Screen::default()).unwrap();
+    let only = "has, first what can make a difference to tests: io_method = worker, io_aaa = -1, aaa";
+    assert!(text.contains(only), "{text}");
+    assert_eq!(text.matches("ssl_groups").count(), 1, "a changed default: {text}");
+    let instead = "| password_encryption = scram-sha-256 |";
+    assert!(text.contains("deprecated since PostgreSQL 18") && text.contains(instead), "{text}");
+}
+
 /// The old version's build has no plugins to ask, and no version minds what is written with `loose_`.
 #[test]
 fn an_upgrade_tells_an_option_that_only_plugins_know() {

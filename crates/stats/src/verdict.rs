@@ -149,6 +149,11 @@ impl Verdict {
         self.class.is_change() && !self.significant
     }
 
+    /// Whether a change is likely but not established.
+    pub fn is_likely(&self) -> bool {
+        self.may_be_chance() || self.tags.contains(&Tag::Suspect)
+    }
+
     /// Whether something else changed in the other direction.
     pub fn is_mixed(&self) -> bool {
         !self.opposed_by.is_empty()

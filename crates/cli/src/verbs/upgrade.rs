@@ -56,10 +56,9 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         out::message(&format!("warning: {new} is older than {old}: this reports what a downgrade changes"));
     }
     if args.plan.is_none() {
-        super::run::count_only_what_fits(&mut plan);
+        super::run::fit_windows(&mut plan);
     }
     super::run::fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS)?;
-    tell_counting(&plan);
     let adaptation =
         args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;
     let Adaptation { adapted, told, options } = adaptation.unwrap_or_default();
@@ -67,6 +66,7 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         let config = adapted.path.display().to_string();
         plan.arms.iter_mut().filter(|arm| arm.name == NEW).for_each(|arm| arm.config.clone_from(&config));
     }
+    tell_counting(&plan);
     let execution = super::run::begin_told(context, plan, context.made_results()?, &told)?;
     drop(adapted);
     // A resume knows by it what to conclude with, also of a run that was killed.

@@ -14,6 +14,8 @@ use crate::words;
 
 /// Up to one in this many tests may be inconclusive where the cost is said not to have changed.
 const FEW: usize = 8;
+/// Likely changes that are named.
+const LIKELY_MAX: usize = 4;
 /// A p value below it is not told more exactly.
 const P_TOLD_MIN: f64 = 0.001;
 
@@ -61,7 +63,7 @@ fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Li
     let costs = match cost.is_empty() {
         true if !run.terms().has_program => String::new(),
         true => " Cost per operation: not judged.".to_owned(),
-        false => format!(" Cost per operation ({metric}): {}.", cost.list(("more", less))),
+        false => cost.costs(&metric, less),
     };
     let first = if rate.changed() {
         format!(
@@ -88,11 +90,33 @@ fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Li
     let are_seen = of_stalls().any(|verdict| verdict.looks_reached > 0);
     let stalls_seen = Answer::of(of_stalls().filter(|_| are_seen));
     format!(
-        "{first}{judged}{}{}{}",
+        "{first}{judged}{}{}{}{}",
+        likely(lines),
         stalls(is_lsm(run), &stalls_seen),
         other_resources(lines),
         without_result(run, lines)
     )
+}
+
+/// ` Likely, not established: range-covered-si (5 % more CPU time).`, what got worse first.
+fn likely(lines: &[Line<'_>]) -> String {
+    let worse = |one: &Verdict| match one.detector {
+        Detector::Rate => -one.ratio.ln(),
+        _ => one.ratio.ln(),
+    };
+    let mut all: Vec<(f64, String)> = Vec::new();
+    for line in lines {
+        let changes: Vec<&Verdict> = line.likely().collect();
+        let Some(most) = changes.iter().map(|one| worse(one)).reduce(f64::max) else { continue };
+        let changes: Vec<String> = changes.into_iter().map(words::change_in_short).collect();
+        all.push((most, format!("{} ({})", line.test, changes.join(", "))));
+    }
+    all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let named: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
+    match named.is_empty() {
+        true => String::new(),
+        false => format!(" Likely, not established: {}.", words::names(&named, LIKELY_MAX)),
+    }
 }
 
 /// ` 11 of 12 inconclusive costs (instructions) are below old's …`: what verdicts show that single tests do not.
@@ -258,6 +282,21 @@ impl Answer {
         let parts: Vec<String> =
             changed.map(|(count, word)| format!("{word} in {count}")).chain(self.unchanged()).collect();
         if parts.is_empty() { "nothing measured".to_owned() } else { parts.join(", ") }
+    }
+
+    /// ` An operation costs more CPU time in 5 tests, less in 6, …`, beside an answer on rates.
+    fn costs(&self, metric: &str, less: &str) -> String {
+        let Tally { regressions, improvements, mixed, .. } = self.tally;
+        let (first, count, second) = match (regressions, improvements) {
+            (0, 0) => return format!(" Cost per operation ({metric}): {}.", self.list(("more", less))),
+            (0, fewer) => (less, fewer, "more in none".to_owned()),
+            (more, 0) => ("more", more, format!("{less} in none")),
+            (more, fewer) => ("more", more, format!("{less} in {fewer}")),
+        };
+        let mixed = (mixed > 0).then(|| format!("mixed in {mixed}"));
+        let rest: Vec<String> = std::iter::once(second).chain(mixed).chain(self.unchanged()).collect();
+        let tests = rqps_model::counted(count, "test");
+        format!(" An operation costs {first} {metric} in {tests}, {}.", rest.join(", "))
     }
 
     fn unchanged(&self) -> Vec<String> {

@@ -8,6 +8,7 @@ use rqps_verdicts::{
 };
 use std::collections::BTreeSet;
 
+use crate::reading::is_upgrade;
 use crate::verdict_lines::{Judged, Line};
 
 /// An open rate whose interval is further than this factor from base's is named: it would be a large change.
@@ -165,16 +166,15 @@ fn others_open(
 
 /// What decides more than a run whose plan ends it early. Rates are left out by `rqps gate --quick`, or by one's own
 /// plan.
-fn more_blocks(judged: &Judged<'_>) -> &'static str {
-    match judged.verdicts.rules.rates {
-        true => {
-            "To decide more, measure anew with more blocks: `rqps gate` with a longer `--budget`, or a larger `blocks_max` in \
-             your plan."
-        }
-        false => {
-            "To decide more, measure anew with more blocks: `rqps gate` without `--quick`, or a larger `blocks_max` in your plan."
-        }
-    }
+fn more_blocks(judged: &Judged<'_>) -> String {
+    let command = match judged.verdicts.rules.rates {
+        _ if is_upgrade(judged.run) => "`rqps upgrade` with a longer `--budget`",
+        true => "`rqps gate` with a longer `--budget`",
+        false => "`rqps gate` without `--quick`",
+    };
+    format!(
+        "To decide more, measure anew with more blocks: {command}, or a larger `blocks_max` in your plan."
+    )
 }
 
 /// ` on rate`, ` (1 on cost, 7 on CPU time)`: what is open of all that is judged. Empty where only one thing is.

@@ -229,6 +229,15 @@ impl Upgrade<'_, '_> {
             let reason = "renamed, still accepted".to_owned();
             fates.push(fate(option, value, reason, Some(now.text())));
         }
+        let known_to_old: Vec<&str> = renamed::deprecated_values(old).map(|(option, ..)| option).collect();
+        let is_told = |option: &str| {
+            known_to_old.contains(&option) || left_out.iter().any(|left| left.option == option)
+        };
+        let deprecated = renamed::deprecated_values(new).filter(|(option, ..)| !is_told(option));
+        fates.extend(deprecated.map(|(option, value, since, instead)| {
+            let reason = format!("accepted, deprecated since {} {since}", words::dbms(&new.dbms));
+            fate(option, value, reason, Some(instead.text()))
+        }));
         fates
     }
 

@@ -12,7 +12,43 @@ use crate::document::{Block, Cell, Column, Table};
 const SHORT_MAX: usize = 10;
 const SHORT_VALUE_MAX: usize = 24;
 
+/// New options that it names.
+const NEW_MAX: usize = 5;
+/// Defaults with which an option does nothing.
+const INACTIVE: [&str; 9] = ["", "0", "-1", "off", "OFF", "NO", "NONE", "none", "disabled"];
+
 const NONE: &str = "No default changed of the options that the config does not set.";
+
+/// A setting or switch that only the new version has.
+struct NewOption {
+    name: String,
+    /// With its default.
+    line: String,
+    /// Whether it can make a difference to tests.
+    can_act: bool,
+    usual: Usual,
+}
+
+/// What a default does, how the server works coming first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Usual {
+    /// One of several ways, such as `worker`.
+    Way,
+    On,
+    Number,
+    Nothing,
+}
+
+impl From<&str> for Usual {
+    fn from(value: &str) -> Self {
+        match value {
+            nothing if INACTIVE.contains(&nothing) => Self::Nothing,
+            on if on.eq_ignore_ascii_case("on") || on.eq_ignore_ascii_case("yes") => Self::On,
+            way if way.starts_with(char::is_alphabetic) => Self::Way,
+            _ => Self::Number,
+        }
+    }
+}
 
 impl Upgrade<'_, '_> {
     /// Settings that the config leaves at their defaults, which differ.
@@ -40,8 +76,8 @@ impl Upgrade<'_, '_> {
     /// For a terminal: those first that can make a difference to tests, in a paragraph.
     pub(super) fn defaults_in_short(&self, differences: &[Difference]) -> String {
         let mut changed: Vec<&Difference> = self.changed_defaults(differences).collect();
-        let (all, new) = (changed.len(), self.new_options().len());
-        if all + new == 0 {
+        let (all, new) = (changed.len(), self.new_options());
+        if all + new.len() == 0 {
             return NONE.to_owned();
         }
         let values = |one: &Difference| [&one.base, &one.arm].map(|value| value.clone().unwrap_or_default());
@@ -55,8 +91,12 @@ impl Upgrade<'_, '_> {
         let listed: Vec<String> = listed.chain(rest).collect();
         let listed = if all > 0 { listed.join("; ") } else { "none".to_owned() };
         let version = product(self.new_arm());
+        let first = new.iter().filter(|one| one.can_act && one.usual != Usual::Nothing).take(NEW_MAX);
+        let first: Vec<&str> = first.map(|one| &*one.line).collect();
+        let first = if first.is_empty() { String::new() } else { format!(", such as {}", first.join(", ")) };
         format!(
-            "Defaults that changed: {listed}. Options that only {version} has: {new} ({}).",
+            "Defaults that changed: {listed}. Options that only {version} has: {}{first} ({}).",
+            new.len(),
             self.details()
         )
     }
@@ -67,13 +107,17 @@ impl Upgrade<'_, '_> {
         table.together = true;
         let new = self.new_arm();
         let mut has_of_machine = false;
-        for one in self.changed_defaults(differences) {
+        let mut changed: Vec<&Difference> = self.changed_defaults(differences).collect();
+        changed.sort_by_key(|one| !can_act(&one.name));
+        for one in changed {
             has_of_machine |= follows_machine(&one.name);
             let cell = |value: &Option<String>| value.as_deref().map_or_else(Cell::missing, Cell::words);
             table.row(vec![Cell::words(&*one.name), cell(&one.base), cell(&one.arm)]);
         }
         table.footnotes.push(
-            "the config does not set these. To keep an old value, set it explicitly, if the new version still accepts it".to_owned(),
+            "the config does not set these; what can make a difference to tests comes first. To keep an old value, set it \
+             explicitly, if the new version still accepts it"
+                .to_owned(),
         );
         if has_of_machine {
             let is_open = |one: &&ServerSetting| {
@@ -105,24 +149,46 @@ impl Upgrade<'_, '_> {
         table.block().unwrap_or_else(|| Block::Text(NONE.to_owned()))
     }
 
-    /// Settings and switches that only the new version has.
-    fn new_options(&self) -> Vec<String> {
+    /// Settings and switches that only the new version has, those first that can make a difference to tests, and of
+    /// these what says how the server works.
+    fn new_options(&self) -> Vec<NewOption> {
         let (old, new) = (self.old_arm(), self.new_arm());
         // Runs from before settings were recorded have none.
         if old.settings.is_empty() {
             return Vec::new();
         }
-        let is_in_old = |name: &str| old.settings.iter().any(|setting| setting.name == name);
-        let added =
-            new.settings.iter().map(|setting| setting.name.clone()).filter(|name| {
-                renamed::is_worth_setting(name) && !is_in_old(name) && !self.is_replacement(name)
-            });
-        added.chain(new_switches(old, new)).collect()
+        let is_in_old = |name: &String| {
+            let mut known = old.settings.iter();
+            known.any(|before| before.name == *name || renamed::later_names(&before.name).contains(name))
+        };
+        let is_added =
+            |name: &String| renamed::is_worth_setting(name) && !is_in_old(name) && !self.is_replacement(name);
+        let added = new.settings.iter().filter(|setting| is_added(&setting.name));
+        let added = added.map(|ServerSetting { name, value, .. }| NewOption {
+            name: name.clone(),
+            line: format!("{name} = {value}"),
+            can_act: can_act(name),
+            usual: Usual::from(&**value),
+        });
+        let switches = new_switches(old, new).into_iter().map(|switch| NewOption {
+            can_act: switch.split(' ').next().is_some_and(can_act),
+            usual: Usual::from(switch.rsplit('=').next().unwrap_or_default()),
+            name: switch.clone(),
+            line: switch,
+        });
+        let mut all: Vec<NewOption> = added.chain(switches).collect();
+        all.sort_by_key(|one| (!one.can_act, one.usual));
+        all
     }
 
     pub(super) fn new_settings(&self) -> Option<Block> {
         let added = self.new_options();
-        (!added.is_empty())
-            .then(|| Block::Text(format!("Only {} has: {}.", product(self.new_arm()), added.join(", "))))
+        let can_act = added.iter().any(|one| one.can_act);
+        let order = if can_act { ", first what can make a difference to tests" } else { "" };
+        let text = |one: &NewOption| if one.can_act { one.line.clone() } else { one.name.clone() };
+        let names: Vec<String> = added.iter().map(text).collect();
+        (!added.is_empty()).then(|| {
+            Block::Text(format!("Only {} has{order}: {}.", product(self.new_arm()), names.join(", ")))
+        })
     }
 }

@@ -7,6 +7,7 @@
 //! | `use instead` | what to write instead, if the new version has that |
 //! | `old`, `new` | defaults of the two versions |
 //! | `rate`, `rQPS`, `cost`, `cost/op` | as in the table of verdicts |
+//! | `likely` | a change that is likely but not established: `5 % more CPU time` |
 //! | `p50 old`, `p95 new`, … | latency of an event on the old and the new version, microseconds, over all windows |
 //! | `p50 us`, … | both, on a terminal |
 //!
@@ -20,7 +21,7 @@ mod warnings;
 
 use rqps_explain::{Cause, ExplainRequest, Explanation, differences, explain, plan_changes};
 use rqps_model::counted;
-use rqps_store::{Arm, Run, UPGRADE_FILE};
+use rqps_store::{Arm, Run};
 use rqps_verdicts::{VarianceRow, variance};
 
 use crate::comparison::{Comparison, StepKind};
@@ -29,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::explain::is_reported;
 use crate::explain_summary::sentence;
 use crate::format::{Format, Screen};
-use crate::reading::Reading;
+use crate::reading::{Reading, is_upgrade};
 use crate::render::render;
 use crate::tables::{conditions, plans, trust, undecided, verdicts};
 use crate::verdict_lines::Judged;
@@ -131,11 +132,6 @@ pub(crate) fn starts<'a>(comparison: &Comparison<'a>, judged: &Judged<'a>) -> Ve
     arms.filter_map(|arm| report(arm).start()).collect()
 }
 
-/// Whether `rqps upgrade` began the run, and wrote its report.
-fn is_upgrade(run: &Run) -> bool {
-    run.folder.path().join(UPGRADE_FILE).exists()
-}
-
 /// The report on one arm.
 struct Upgrade<'r, 'a> {
     comparison: &'r Comparison<'a>,
@@ -147,7 +143,8 @@ struct Upgrade<'r, 'a> {
 
 /// Query plans of two versions.
 struct Plans {
-    are_read: bool,
+    /// Tests of which both versions' were read.
+    compared: usize,
     /// Test, and what changed.
     changed: Vec<(String, String)>,
 }
@@ -157,12 +154,14 @@ impl Plans {
         let mut tests: Vec<&str> = self.changed.iter().map(|(test, _)| test.as_str()).collect();
         tests.dedup();
         match tests.len() {
-            0 if !self.are_read => "No query plans were read.".to_owned(),
-            0 => "No query plan changed.".to_owned(),
+            0 if self.compared == 0 => "No query plans were read.".to_owned(),
+            0 => {
+                format!("No query plan changed; those of {} were compared.", counted(self.compared, "test"))
+            }
             count => {
                 format!(
-                    "Query plans changed in {}: {}.",
-                    counted(count, "test"),
+                    "Query plans changed in {count} of {}: {}.",
+                    counted(self.compared, "test"),
                     words::names(&tests, NAMES_MAX)
                 )
             }
@@ -256,10 +255,10 @@ impl Upgrade<'_, '_> {
     fn plans(&self) -> Result<Plans> {
         let compared = |arm: &Arm| self.comparison.find(arm).unwrap_or(&self.comparison.base);
         let (old, new) = (compared(self.old_arm()), compared(self.new_arm()));
-        let mut plans = Plans { are_read: false, changed: Vec::new() };
+        let mut plans = Plans { compared: 0, changed: Vec::new() };
         for step in self.comparison.steps(StepKind::Tests) {
             let Some(changed) = plans::changed(old, new, &step)? else { continue };
-            plans.are_read = true;
+            plans.compared += 1;
             for (before, after) in changed {
                 let changes = plan_changes(&before, &after).join("; ");
                 plans.changed.push((step.name.clone(), format!("({}): {changes}", after.statement)));

@@ -5,9 +5,10 @@ use rqps_explain::{Explanation, Word, differences};
 use rqps_store::UPGRADE_FILE;
 use rqps_verdicts::VarianceRow;
 
-use super::{Part, Upgrade, causes, is_upgrade, with_headings};
+use super::{Part, Upgrade, causes, with_headings};
 use crate::document::Block;
 use crate::error::Result;
+use crate::reading::is_upgrade;
 use crate::tables::{answer, conditions, doubts, trust, undecided, verdicts};
 use crate::verdict_lines::{Judged, Line, changed};
 
@@ -106,7 +107,8 @@ fn largest(lines: &[Line<'_>]) -> Option<String> {
         .filter_map(|(_, line)| Some(format!("{} {}", line.test, line.changes_in_short()?)))
         .take(CHANGES_MAX)
         .collect();
-    (!changes.is_empty()).then(|| format!("Largest changes: {}.", changes.join("; ")))
+    let what = if changes.len() == 1 { "Largest change" } else { "Largest changes" };
+    (!changes.is_empty()).then(|| format!("{what}: {}.", changes.join("; ")))
 }
 
 /// What the runs were measured under, and what casts doubt on them.

@@ -1,6 +1,6 @@
 //! The table of an upgrade's tests: rate, cost and latency of each. A terminal has it in fewer columns.
 
-use rqps_stats::{Class, Verdict};
+use rqps_stats::{Class, Detector, Verdict};
 use rqps_verdicts::{EventLatency, VarianceRow};
 
 use super::Upgrade;
@@ -16,10 +16,10 @@ const LATENCIES: [([&str; 2], [&str; 2], &str); 3] = [
     (["p95 old", "p95 new"], ["p95_old_us", "p95_us"], "p95 us"),
     (["p99 old", "p99 new"], ["p99_old_us", "p99_us"], "p99 us"),
 ];
-/// The rank of the percentiles' columns: a narrow terminal has the 99th for longest.
-const LATENCY_RANKS: [u8; 3] = [2, 3, 1];
-/// The rank of intervals.
-const INTERVALS: u8 = 4;
+/// The rank of intervals: a narrow terminal has them for longest.
+const INTERVALS: u8 = 1;
+/// The rank of the percentiles' columns, of which it has the 99th for longest.
+const LATENCY_RANKS: [u8; 3] = [3, 4, 2];
 /// From here on, latencies in a terminal are in thousands.
 const THOUSANDS_FROM_US: f64 = 99_999.5;
 
@@ -37,6 +37,7 @@ impl Upgrade<'_, '_> {
             number("from", "cost_low"),
             number("to", "cost_high"),
             Column::keyed_words("of", "cost_of"),
+            Column::words("likely"),
         ];
         for (names, keys, _) in LATENCIES {
             columns.extend([number(names[0], keys[0]), number(names[1], keys[1])]);
@@ -51,14 +52,16 @@ impl Upgrade<'_, '_> {
             cells.extend(ratio(line.cost, COST_DECIMALS_MAX));
             let metric = line.cost.map(|cost| Cell::words(cost.metric.measure().label));
             cells.push(metric.unwrap_or_else(Cell::missing));
+            let likely: Vec<String> = line.likely().map(words::change_in_short).collect();
+            cells.push(if likely.is_empty() { Cell::missing() } else { Cell::words(likely.join(", ")) });
             cells.extend(self.percentiles(latencies, line.test).as_flattened().iter().cloned());
             table.row_in(&line.group.title, cells);
         }
         table.footnotes.extend([
             format!("from, to: confidence interval of the ratio, {}", confidences(lines)),
             "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
-             names. p50, p95, p99: latency of an event over all windows, missing where there are too few events; \
-             without intervals"
+             names. likely: a change that is not established. p50, p95, p99: latency of an event over all windows, \
+             missing where there are too few events; without intervals"
                 .to_owned(),
         ]);
         table
@@ -105,7 +108,9 @@ impl Upgrade<'_, '_> {
         }
         let metric = metric.map_or("cost in the metric that `of` names", |metric| metric.measure().label);
         table.footnotes.extend([
-            "! regression, + improvement, ~ mixed, = same, ? inconclusive".to_owned(),
+            "! regression, + improvement, ~ mixed, = same, ? inconclusive; ?! likely worse, ?+ likely better, neither \
+             established"
+                .to_owned(),
             format!(
                 "rQPS: rate / the old version's. cost/op: {metric} per operation / the old version's. p50, p95, p99: \
                  latency in microseconds, old→new (k: thousands)"
@@ -142,12 +147,20 @@ fn ratio(verdict: Option<&Verdict>, decimals_max: usize) -> [Cell; 3] {
 fn marked(verdict: Option<&Verdict>, decimals_max: usize) -> [Cell; 3] {
     let [mut ratio, low, high] = ratio(verdict, decimals_max);
     if let Some(one) = verdict {
+        let is_worse = (one.ratio < 1.0) == (one.detector == Detector::Rate);
         let mark = match one.class {
-            _ if one.is_mixed() => '~',
-            Class::Regression { .. } => '!',
-            Class::Improvement { .. } => '+',
-            Class::Same => '=',
-            Class::Inconclusive => '?',
+            _ if one.is_mixed() => "~",
+            _ if one.is_likely() => {
+                if is_worse {
+                    "?!"
+                } else {
+                    "?+"
+                }
+            }
+            Class::Regression { .. } => "!",
+            Class::Improvement { .. } => "+",
+            Class::Same => "=",
+            Class::Inconclusive => "?",
         };
         ratio = Cell { tint: words::verdict_cell(one).tint, ..Cell::words(format!("{} {mark}", ratio.text)) };
     }

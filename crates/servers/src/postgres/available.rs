@@ -1,5 +1,5 @@
 //! Values of a config that this machine or a build lacks, and that the servers which the config is for may have:
-//! locales, time zones, libraries to preload. They are left out, so that the rest can be measured.
+//! locales, time zones, huge pages, io_uring, libraries. They are left out, so that the rest can be measured.
 
 use std::path::Path;
 
@@ -8,6 +8,11 @@ use rqps_model::LeftOut;
 /// Options whose values the operating system provides.
 pub(crate) const OF_MACHINE: [&str; 6] =
     ["lc_messages", "lc_monetary", "lc_numeric", "lc_time", "log_timezone", "timezone"];
+
+/// Values that need something of the kernel, which only a start shows; some builds lack `io_uring`.
+const OF_KERNEL: [(&str, &[&str]); 2] =
+    [("huge_pages", &["on", "true", "yes", "1"]), (IO_METHOD, &["io_uring"])];
+const IO_METHOD: &str = "io_method";
 
 /// Options that are lists of libraries.
 const LIBRARIES: [&str; 3] =
@@ -20,9 +25,27 @@ const IN_EVERY_BUILD: &str = "plpgsql.so";
 /// Stands for the directory of libraries.
 const LIBDIR: &str = "$libdir/";
 
+const NOT_IN_BUILD: &str = "not available in this build";
+
 /// Of an option in [`OF_MACHINE`].
 pub(crate) fn not_on_this_machine() -> LeftOut {
     LeftOut { reason: "not available on this machine".to_owned(), ..LeftOut::default() }
+}
+
+/// Whether a value needs something that the kernel of this machine may refuse.
+pub(crate) fn needs_kernel(option: &str, value: &str) -> bool {
+    let mut needs = OF_KERNEL.iter().filter(|(name, _)| *name == option).flat_map(|(_, values)| *values);
+    needs.any(|one| one.eq_ignore_ascii_case(value))
+}
+
+/// Whether a build may not know a value that others of its version know.
+pub(crate) fn depends_on_build(option: &str, value: &str) -> bool {
+    option == IO_METHOD && needs_kernel(option, value)
+}
+
+/// Of a value for which [`depends_on_build`] holds.
+pub(crate) fn not_in_this_build(value: &str) -> LeftOut {
+    LeftOut { reason: format!("{NOT_IN_BUILD}: {value}"), ..LeftOut::default() }
 }
 
 /// The libraries of a list that a build with its programs in `bin_dir` lacks, and the list without them. `None` if it
@@ -42,10 +65,11 @@ pub(crate) fn missing(bin_dir: &Path, (option, value): (&str, &str)) -> Option<(
     if missing.is_empty() {
         return None;
     }
-    let missing = missing.join(", ");
-    let reason = format!("not available in this build: {missing}");
+    let (missing, here) = (missing.join(", "), here.join(", "));
+    let kept = if here.is_empty() { String::new() } else { format!("; kept: {here}") };
+    let reason = format!("{NOT_IN_BUILD}: {missing}{kept}");
     let left = LeftOut { option: option.to_owned(), value: missing, reason, ..LeftOut::default() };
-    Some((left, here.join(", ")))
+    Some((left, here))
 }
 
 #[cfg(test)]
@@ -64,6 +88,7 @@ mod tests {
         }
         let (left, here) = missing(&bin, ("shared_preload_libraries", list)).unwrap();
         assert_eq!((&*left.value, &*here), ("pg_cron", "pg_stat_statements, $libdir/auto_explain"));
+        assert!(left.reason.ends_with("pg_cron; kept: pg_stat_statements, $libdir/auto_explain"));
         assert_eq!(missing(&bin, ("shared_preload_libraries", "auto_explain")), None);
         assert_eq!(missing(&bin, ("search_path", "pg_cron")), None);
     }

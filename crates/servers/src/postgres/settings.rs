@@ -99,7 +99,8 @@ impl Settings<'_> {
             applied::select_options(config, self.build, &OWN_OPTIONS, |option, value| {
                 Ok(match known.has(option)? {
                     true if outside::OF_POSTGRES.contains(&option) => Some(outside::left_out()),
-                    true => (!self.machine_has(option, value)?).then(available::not_on_this_machine),
+                    true if !self.machine_has(option, value)? => Some(available::not_on_this_machine()),
+                    true => self.lacking_for_start(config, option, value)?,
                     false => Some(applied::unknown_to(self.build)),
                 })
             })?;
@@ -117,13 +118,46 @@ impl Settings<'_> {
 
     /// Whether this machine has the locale or the time zone that an option names.
     fn machine_has(&self, option: &str, value: &str) -> Result<bool> {
-        if !available::OF_MACHINE.contains(&option) {
-            return Ok(true);
+        Ok(!available::OF_MACHINE.contains(&option) || self.accepts(&format!("{option}={value}"))?)
+    }
+
+    /// Why a server would not start here with a value for shared memory that other machines or builds take.
+    fn lacking_for_start(&self, config: &Config, option: &str, value: &str) -> Result<Option<LeftOut>> {
+        if !available::needs_kernel(option, value) {
+            return Ok(None);
         }
-        let data_dir = self.data_dir.to_string_lossy();
         let setting = format!("{option}={value}");
-        let output = self.run_postgres(&["-D", &data_dir, "-c", &setting, "-C", "max_connections"])?;
+        if !self.accepts(&setting)? {
+            return Ok(
+                available::depends_on_build(option, value).then(|| available::not_in_this_build(value))
+            );
+        }
+        // Of the size that the config gives shared memory.
+        let is_of_size = |name: &str| ["max_connections", "shared_buffers"].contains(&name);
+        let sizes = config.options.iter().filter(|(name, _)| is_of_size(name));
+        let mut settings: Vec<String> = sizes.map(|(name, value)| format!("{name}={value}")).collect();
+        let starts_without = self.makes_shared_memory(&settings)?;
+        settings.push(setting);
+        let lacks = starts_without && !self.makes_shared_memory(&settings)?;
+        Ok(lacks.then(available::not_on_this_machine))
+    }
+
+    /// Whether the build takes a value for valid.
+    fn accepts(&self, setting: &str) -> Result<bool> {
+        let data_dir = self.data_dir.to_string_lossy();
+        let output = self.run_postgres(&["-D", &data_dir, "-c", setting, "-C", "max_connections"])?;
         Ok(output.status.success())
+    }
+
+    /// Whether a server with these settings gets its shared memory, huge pages and rings of io_uring included: as
+    /// initdb asks it.
+    fn makes_shared_memory(&self, settings: &[String]) -> Result<bool> {
+        let data_dir = self.data_dir.to_string_lossy();
+        let mode: &[&str] =
+            if self.build.version_num() >= 150_000 { &["--check"] } else { &["--boot", "-x0"] };
+        let settings = settings.iter().flat_map(|setting| ["-c", setting]);
+        let arguments: Vec<&str> = mode.iter().copied().chain(["-D", &data_dir]).chain(settings).collect();
+        Ok(self.run_postgres(&arguments)?.status.success())
     }
 
     fn listed_options(&self) -> Result<BTreeSet<String>> {
@@ -198,8 +232,10 @@ impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
 
     fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {
         let settings = self.settings.borrow();
-        // Whether it takes a locale depends on the machine, not on the build.
-        let of_build = options.iter().filter(|(option, _)| !available::OF_MACHINE.contains(option));
+        // Whether it takes a locale depends on the machine, not on the version, and io_uring is left out of builds.
+        let of_build = options.iter().filter(|(option, value)| {
+            !available::OF_MACHINE.contains(option) && !available::depends_on_build(option, value)
+        });
         let lines = of_build.map(|(option, value)| format!("{}\n", format_option(option, value)));
         settings.write(&lines.collect::<String>())?;
         let output = settings.query_option("max_connections")?;
