@@ -229,11 +229,13 @@ fn undecided(
         return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
             .outlook();
     }
-    let block_s = verdicts.timing.seconds_for(chosen.iter().map(|test| (test.as_str(), 1)));
+    let (windows_of_reads, longer_s) = windows_of_reads(plan, verdicts, &chosen, left_s);
+    let plain_s = verdicts.timing.seconds_for(chosen.iter().map(|test| (test.as_str(), 1)));
+    let block_s = plain_s + longer_s;
     let blocks = || chosen.iter().map(|test| needs[test.as_str()]);
     let ahead = Ahead {
         block_s,
-        later_s: verdicts.timing.seconds_for(chosen.iter().map(String::as_str).zip(blocks())) - block_s,
+        later_s: verdicts.timing.seconds_for(chosen.iter().map(String::as_str).zip(blocks())) - plain_s,
         loads_s: loads_to_make_s(run, made, blocks().max().unwrap_or(0)),
         measured: verdicts.blocks_done,
         until_verdicts: false,
@@ -254,10 +256,7 @@ fn undecided(
         share_of_block: 0.0,
         ahead: Some(ahead),
         open: Some(needs.len()),
-        what: Next::Measure {
-            windows_of_reads: windows_of_reads(plan, verdicts, &chosen, left_s),
-            tests: chosen,
-        },
+        what: Next::Measure { tests: chosen, windows_of_reads },
         cost_decided: cost_decided(verdicts),
     }
 }
@@ -350,13 +349,14 @@ fn affordable(needs: &BTreeMap<&str, usize>, verdicts: &RunVerdicts, left_s: f64
 }
 
 /// Windows of each reading test in a block of these tests. A block of few tests is mostly restarts, so it gets as many as
-/// take as long as all else in it: what its contrasts err by is mostly the windows' own noise.
-fn windows_of_reads(plan: &Plan, verdicts: &RunVerdicts, tests: &[String], left_s: f64) -> u32 {
+/// take as long as all else in it: what its contrasts err by is mostly the windows' own noise. And the seconds that the
+/// block gets longer by.
+fn windows_of_reads(plan: &Plan, verdicts: &RunVerdicts, tests: &[String], left_s: f64) -> (u32, f64) {
     let planned = plan.blocks().windows;
     let reads = tests.iter().filter(|name| plan.step(name).is_some_and(|test| !test.writes)).count();
     let windows_s = windows_seconds(plan, reads);
     if windows_s <= 0.0 {
-        return planned;
+        return (planned, 0.0);
     }
     let block_s = verdicts.timing.seconds_for(tests.iter().map(|name| (name.as_str(), 1)));
     // No longer than lets the blocks until the next look end in time.
@@ -370,7 +370,8 @@ fn windows_of_reads(plan: &Plan, verdicts: &RunVerdicts, tests: &[String], left_
     let times = 1.0 + (longest_s - block_s) / windows_s;
     let windows = times.clamp(1.0, WINDOWS_TIMES_MAX) as u32 * planned;
     // An even number, since windows are mirrored.
-    if windows == 1 { 1 } else { windows.min(*limits::WINDOWS.end() as u32) / 2 * 2 }
+    let windows = if windows == 1 { 1 } else { windows.min(*limits::WINDOWS.end() as u32) / 2 * 2 };
+    (windows, windows_s * (f64::from(windows) / f64::from(planned) - 1.0))
 }
 
 /// Tests whose cost is decided on every arm.
