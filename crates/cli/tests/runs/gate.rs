@@ -45,7 +45,7 @@ fn a_gate_that_is_killed_leaves_its_files_and_its_resume_answers() {
     wait_for("both files", || (junit.exists() && markdown.exists()).then_some(()));
     running.kill();
     let xml = fs::read_to_string(&junit).unwrap();
-    assert!(xml.contains("errors=\"1\"") && xml.contains("interrupted; `rqps gate "), "{xml}");
+    assert!(xml.contains("errors=\"1\"") && xml.contains("interrupted: `rqps resume "), "{xml}");
     bench.expect_no_process();
     let mut resume = bench.rqps(&["resume"]);
     resume.current_dir("/");
