@@ -77,7 +77,6 @@ fn overview(count: usize, width: f64) -> OverviewChart {
         groups: groups.into_iter().zip(rows.chunks(8)).map(group).collect(),
         lower_is_better: false,
         is_judged: true,
-        alert: None,
         captions: vec![
             "Base (1.0): postgres-9.0.x10b_c8r32. All built by gcc 12.2.0 -O2.".to_owned(),
             "Microbenchmarks, 8 clients, 80,000,000 rows in 8 tables; confidence intervals over 12 blocks. On AMD EPYC \

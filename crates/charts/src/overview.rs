@@ -45,8 +45,6 @@ pub struct OverviewChart {
     pub lower_is_better: bool,
     /// Whether points have verdicts, or will have them after more blocks; if not, they are not called inconclusive.
     pub is_judged: bool,
-    /// What casts doubt on all points, below the title.
-    pub alert: Option<String>,
     /// Paragraphs below the plot: base, builds, host, date.
     pub captions: Vec<String>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
@@ -79,7 +77,6 @@ impl OverviewChart {
         // The axis does not depend on the height of the legend above it.
         let axis = self.layout(top, width).axis;
         let is_cut = self.all_points().any(|point| point.has_interval() && is_cut(&axis, point));
-        let top = self.draw_alert(&mut svg, top);
         let top = self.legend(&svg, is_cut).draw(&mut svg, top, width);
         let layout = self.layout(top, width);
         self.draw_axis(&mut svg, &layout);
@@ -144,8 +141,7 @@ impl OverviewChart {
         let better = if self.lower_is_better { "below" } else { "above" };
         let rows = self.rows().count();
         let noun = if rows == 1 { "row" } else { "rows" };
-        let texts: Vec<&str> = self.alert.iter().chain(&self.captions).map(String::as_str).collect();
-        let texts = texts.join(" ");
+        let texts = self.captions.join(" ");
         format!("{}: {rows} {noun}. {}. Better is {better} 1. {texts}", self.axis, arms.join("; "))
     }
 
@@ -277,18 +273,6 @@ impl OverviewChart {
             figure_end: (self.arms.len() == 1).then_some(axis.place.1 + FIGURES),
         }
         .draw(svg);
-    }
-
-    /// Draws the alert below `top` and returns its lower end.
-    fn draw_alert(&self, svg: &mut Svg, top: f64) -> f64 {
-        let Some(alert) = &self.alert else { return top };
-        let mut y = top;
-        for line in text::wrap_bold(alert, LABEL, svg.width - 2.0 * PADDING) {
-            let colour = svg.colours.foreground();
-            svg.text(PADDING, y + LABEL, "start", LABEL, &colour).a("font-weight", "bold").content(&line);
-            y += captions::LINE;
-        }
-        y + 4.0
     }
 }
 

@@ -184,7 +184,6 @@ proptest! {
             arms: chart.arms.clone(),
             groups: groups.collect(),
             is_judged: true,
-            alert: Some(HOSTILE.to_owned()),
             captions: vec![HOSTILE.repeat(9), String::new()],
             width,
             ..OverviewChart::default()

@@ -415,6 +415,9 @@ fn evidence_cells(figure: &Evidence, cause: &str) -> Option<Vec<Cell>> {
     ])
 }
 
+/// Change of the time per operation, as a share of it, from which on a single block's parts are told as shares of it.
+const SHARES_FROM: f64 = 0.1;
+
 fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     let (base, arm) = (&run.arms[one.base].name, &run.arms[one.arm].name);
     let columns = vec![
@@ -428,8 +431,9 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     let clients = counted(split.clients as usize, "client");
     let title = format!("Time per operation, us/o, {clients}");
     let mut table = Table::new("decomposition", title, columns, 1).about("test", &one.test);
-    // Shares of a change that may be zero are meaningless.
-    let is_change = !split.low.is_finite() || split.low > 0.0 || split.high < 0.0;
+    // Shares of a change that may be zero are meaningless; one block doesn't tell, where it is small.
+    let is_large = split.change_us_per_op().abs() >= SHARES_FROM * split.base_us_per_op;
+    let is_change = if split.low.is_finite() { split.low > 0.0 || split.high < 0.0 } else { is_large };
     let change = if is_change { split.change_us_per_op() } else { f64::NAN };
     let total = Part {
         name: PartName::Operation,

@@ -2,7 +2,7 @@
 
 use crate::Usage;
 use crate::args::ReportArgs;
-use crate::context::Context;
+use crate::context::{Context, LAST};
 use crate::out;
 use anyhow::Context as _;
 use rqps_report::Screen;
@@ -13,6 +13,9 @@ use std::process::ExitCode;
 const PIXELS_PER_UNIT: f32 = 2.0;
 
 pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    if let Some(Some(run)) = &args.html {
+        refuse_run_as_file(context, run)?;
+    }
     let run = RunFolder::open(&context.results_path(&args.run)?)?;
     if let Some(file) = &args.html {
         let file = page_file(&run, file.as_deref())?;
@@ -48,6 +51,17 @@ fn charts(run: &Run, folder: &Path, png: bool) -> anyhow::Result<ExitCode> {
     let written = rqps_model::counted(charts.len(), "chart");
     out::message(&format!("{written} written to {}{formats}", folder.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses the name of a run in place of the page's file: the page would be that of the newest run.
+fn refuse_run_as_file(context: &Context, given: &Path) -> anyhow::Result<()> {
+    let is_of_run = given.to_str().is_some_and(|name| name == LAST || context.run_path(name).is_ok_and(|path| path.is_dir()));
+    if is_of_run {
+        let given = given.display();
+        let why = format!("--html {given}: that is a run, not a file; write its page with `rqps report {given} --html`");
+        return Err(Usage(why).into());
+    }
+    Ok(())
 }
 
 /// The path of the page. A folder is a mistake: the run's name in place of the file's.

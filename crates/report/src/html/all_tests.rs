@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use rqps_charts::{OverviewChart, OverviewGroup, RatioRow, Theme};
 use rqps_model::counted;
-use rqps_stats::Detector;
+use rqps_stats::{Detector, Metric};
 use rqps_store::Arm;
 
 use super::{Page, WIDTH_NARROW, captions, drawn_twice, ratios, summary};
@@ -61,6 +61,10 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
         let points = arms.iter().map(|arm| ratios::point(page, *arm, step, shown)).collect();
         RatioRow { label, href: Some(page.href(&step.name)), points }
     };
+    let mut captions = captions::of_run(page, detector, &page.steps);
+    // Instructions hardly change with what others do.
+    let is_of_time = detector == Detector::Rate || page.cost_metrics(&page.steps) != Metric::Instructions.measure().label;
+    captions.extend(disturbed::in_short(&page.comparison, &page.steps).filter(|_| is_of_time));
     let groups = page.steps.chunk_by(|a, b| a.group == b.group);
     let group = |steps: &[TestStep]| OverviewGroup {
         title: steps[0].group.title.to_string(),
@@ -75,8 +79,7 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
         groups: groups.map(group).collect(),
         lower_is_better: detector == Detector::Cost,
         is_judged: page.judged.is_some(),
-        alert: disturbed::in_short(&page.comparison, &page.steps),
-        captions: captions::of_run(page, detector, &page.steps),
+        captions,
         width,
     }
 }

@@ -105,6 +105,16 @@
   // Of two rows of heads the second names the first's, for readers by ear.
   const isUpperHead = (table, row) => row.parentElement === table.tHead && row !== table.tHead.rows[table.tHead.rows.length - 1];
   const rowsOf = (table) => [...table.rows].filter((row) => !row.hidden && !row.parentElement.hidden && !isUpperHead(table, row));
+  const intervalOf = (cell) => cell.querySelector(".interval")?.textContent.split(" to ") ?? [];
+  const isFigure = (cell) => cell.dataset.sort !== undefined && intervalOf(cell).length === 2;
+  const figureOf = (cell) => {
+    const copied = cell.cloneNode(true);
+    for (const part of copied.querySelectorAll(".interval")) part.remove();
+    const words = copied.textContent.trim().split(/\s+/);
+    const figure = words.pop() ?? "";
+    const [low, high] = isFigure(cell) ? intervalOf(cell) : ["", ""];
+    return [words.filter((word) => /\w/.test(word)).join(" "), figure, low, high];
+  };
   const formats = {
     Markdown: (table) => {
       const lines = rowsOf(table).map((row) => `| ${cellsOf(row).map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`);
@@ -114,7 +124,17 @@
     CSV: (table) => {
       const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
       const rows = rowsOf(table).filter((row) => !row.classList.contains("group"));
-      return rows.map((row) => cellsOf(row).map(quoted).join(",")).join("\n");
+      // A figure with its interval becomes a verdict and three numbers.
+      const wide = new Set(rows.flatMap((row) => [...row.cells].flatMap((cell, at) => (isFigure(cell) ? [at] : []))));
+      const fields = (row) => {
+        if (row.cells.length !== rows[0].cells.length) return cellsOf(row);
+        return [...row.cells].flatMap((cell, at) => {
+          if (!wide.has(at)) return [textOf(cell)];
+          const of = textOf(cell);
+          return row === rows[0] ? [`${of}: verdict`, of, `${of}: low`, `${of}: high`] : figureOf(cell);
+        });
+      };
+      return rows.map((row) => fields(row).map(quoted).join(",")).join("\n");
     },
   };
   const copy = async (text) => {

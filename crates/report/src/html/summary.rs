@@ -1,5 +1,7 @@
 //! The summary: which tests became slower, all of them in a figure, how reliable that is, and why.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, PreEscaped, html};
 use rqps_model::counted;
 use rqps_stats::{Class, Detector, Verdict};
@@ -39,6 +41,23 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     })
 }
 
+/// Most variants that a title names.
+const NAMED_MAX: usize = 5;
+
+/// `PostgreSQL 16.15, 17.11 and 18.6`
+fn listed(names: &[String]) -> String {
+    let dbms = |name: &str| name.rsplit_once(' ').map(|(dbms, _)| dbms.to_owned());
+    let short = |(at, name): (usize, &String)| match at > 0 && dbms(name) == dbms(&names[0]) {
+        true => name.rsplit_once(' ').map_or(name.as_str(), |(_, version)| version).to_owned(),
+        false => name.clone(),
+    };
+    let short: Vec<String> = names.iter().enumerate().map(short).collect();
+    match short.as_slice() {
+        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+        _ => short.join(""),
+    }
+}
+
 /// What was compared with what.
 pub(super) fn title(page: &Page<'_>) -> String {
     let base = page.comparison.base.arm;
@@ -58,7 +77,14 @@ pub(super) fn title(page: &Page<'_>) -> String {
             format!("{}: {one} against {of_base}", name(base))
         }
         [one] => format!("{} against {}", name(&page.run.arms[*one]), name(base)),
-        several => format!("{} variants against {}", several.len(), told(base, name(base))),
+        several => {
+            let names: Vec<String> = several.iter().map(|arm| name(&page.run.arms[*arm])).collect();
+            let is_each_new = names.iter().collect::<BTreeSet<_>>().len() == names.len() && !names.contains(&name(base));
+            match names.len() <= NAMED_MAX && is_each_new {
+                true => format!("{} against {}", listed(&names), told(base, name(base))),
+                false => format!("{} variants against {}", several.len(), told(base, name(base))),
+            }
+        }
     }
 }
 
@@ -102,10 +128,11 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
             p.headline { (text(*arm, lines)) (aa_check(judged)) }
         } @else {
             div.headline {
-                p { (aa_check(judged)) " Against " (page.name(judged.base)) ":" }
+                p { "Against " (page.name(judged.base)) ":" }
                 ul {
                     @for (arm, lines) in &arms { li { (page.name(*arm)) ": " (answer::brief(judged, *arm, lines)) } }
                 }
+                p { (aa_check(judged)) }
             }
         }
         (measured_with(page))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rqps_model::Role;
-use rqps_stats::{Detector, Metric, Verdict, together};
+use rqps_stats::{Detector, Metric, Tag, Verdict, together};
 use rqps_store::Run;
 use rqps_verdicts::Tally;
 
@@ -76,8 +76,14 @@ fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Li
     } else if is_same {
         let Answer { tally, within } = &cost;
         let open = inconclusive(undecided);
+        let shifted = all.iter().filter(|one| one.detector == Detector::Cost && one.tags.contains(&Tag::TinyShift));
+        let largest = shifted.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()));
+        let (nothing, largest) = match largest {
+            Some(one) => ("that matters", format!("; the largest: {}, {}", one.test, words::change_in_short(one))),
+            None => ("measurable", String::new()),
+        };
         format!(
-            "{label} costs nothing measurable against {base}: {} of {n} the same{within} {metric}{open}.{rates}",
+            "{label} costs nothing {nothing} against {base}: {} of {n} the same{within} {metric}{largest}{open}.{rates}",
             tally.same
         )
     } else {

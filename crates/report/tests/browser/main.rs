@@ -179,6 +179,9 @@ fn verdicts_can_be_sorted_and_filtered_and_link_to_tests() {
     let csv = browser.value(&copied.replace("FORMAT", "CSV"));
     let rows: Vec<&str> = csv.as_str().unwrap().lines().collect();
     assert!(rows.len() > 2 && rows.last().is_some_and(|row| row.starts_with("insert,")), "shown rows: {csv}");
+    assert!(rows[0].contains(": verdict,") && rows[0].contains(": low,"), "figures in columns: {csv}");
+    let numbers = rows[1].split(',').filter(|field| field.parse::<f64>().is_ok()).count();
+    assert!(numbers >= 3, "a ratio and its interval are numbers: {csv}");
     let markdown = browser.value(&copied.replace("FORMAT", "Markdown"));
     let lines: Vec<&str> = markdown.as_str().unwrap().lines().collect();
     assert!(
