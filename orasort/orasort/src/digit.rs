@@ -7,8 +7,8 @@
 
 use crate::entry::{Entry, head};
 
-/// Bits of the widest digit.
-const DIGIT_BITS_MAX: u32 = 12;
+/// Bits of the widest digit: its counts take as much memory as a core's cache has for a part of the entries.
+const DIGIT_BITS_MAX: u32 = 15;
 
 /// Ranges up to this length are sorted by comparing words when a digit splits off less than an eighth.
 const COMPARE_MAX: usize = 16 << 10;
@@ -17,8 +17,12 @@ const COMPARE_MAX: usize = 16 << 10;
 const SAMPLES: usize = 24;
 const PAIRS_MAX: u32 = 4;
 
-/// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core.
-const LARGE: usize = 1 << 16;
+/// Of fewer entries a digit has so few bits that it does not.
+const SPREADS_FROM: usize = 128;
+
+/// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core. Of fewer
+/// entries one step by as many bits as tell nearly all apart is better than two, or than one and comparisons.
+const LARGE: usize = 1 << 18;
 pub(crate) const DIGIT_BITS_LARGE: u32 = 10;
 
 /// Runs of varying bits in one digit.
@@ -106,6 +110,9 @@ impl Digit {
     /// Whether few of a few entries have the digit of another. Such a digit tells about as much as seven comparisons
     /// of each entry do, which take as long.
     pub(crate) fn spreads(&self, entries: &[Entry]) -> bool {
+        if entries.len() < SPREADS_FROM {
+            return false;
+        }
         let mut samples = [0u16; SAMPLES];
         for (number, sample) in samples.iter_mut().enumerate() {
             *sample = self.of::<true>(head(entries[entries.len() * number / SAMPLES])) as u16;
