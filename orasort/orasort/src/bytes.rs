@@ -189,6 +189,9 @@ mod tests {
                 bytes[..some].copy_from_slice(&rest[..some]);
                 let mask = (0..some).fold(0, |mask, _| mask >> 8 | 0xff << 56);
                 assert_eq!(chunk_and_mask(&key[..len], at), (u64::from_be_bytes(bytes), mask), "{len} {at}");
+                let each = [at, at + 8].map(|at| chunk_and_mask(&key[..len], at));
+                let both = (each.map(|chunk| chunk.0), each.map(|chunk| chunk.1));
+                assert_eq!(two_chunks_and_masks(&key[..len], at), both, "{len} {at}");
             }
         }
     }

@@ -260,10 +260,18 @@ mod tests {
 
     use super::*;
 
-    /// The head of a key that fits.
+    /// The head of a key that fits, the same by each way that the window allows.
     fn head(window: &Window<'_>, key: &[u8]) -> Option<u64> {
         // SAFETY: nothing is asked of the processor.
         let (head, fits) = unsafe { window.head::<false, 0>(key, 0) };
+        let simple = match window.simple_chunks() {
+            // SAFETY: as above.
+            1 => unsafe { window.head::<false, 1>(key, 0) },
+            // SAFETY: as above.
+            2 => unsafe { window.head::<false, 2>(key, 0) },
+            _ => (head, fits),
+        };
+        assert_eq!((fits, fits.then_some(head)), (simple.1, fits.then_some(simple.0)), "{window:?}");
         fits.then_some(head)
     }
 
