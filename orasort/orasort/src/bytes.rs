@@ -48,7 +48,7 @@ pub(crate) fn two_chunks_and_masks(key: &[u8], at: usize) -> ([u64; 2], [u64; 2]
         None => (key_of_fewer(key), at),
     };
     // Whether any are is foreseen, and to move them takes longer.
-    let bytes = if skipped == 0 { bytes } else { bytes.unbounded_shl(8 * skipped as u32) };
+    let bytes = if skipped == 0 { bytes } else { bytes.unbounded_shl(8 * skipped.min(LONG) as u32) };
     ([(bytes >> 64) as u64, bytes as u64], MASKS[key.len().saturating_sub(at).min(LONG)])
 }
 
@@ -193,6 +193,8 @@ mod tests {
                 let both = (each.map(|chunk| chunk.0), each.map(|chunk| chunk.1));
                 assert_eq!(two_chunks_and_masks(&key[..len], at), both, "{len} {at}");
             }
+            // Eight times as far is more than a shift can count.
+            assert_eq!(two_chunks_and_masks(&key[..len], 1 << 29 | 1), ([0; 2], [0; 2]), "{len}");
         }
     }
 

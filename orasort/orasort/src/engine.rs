@@ -16,8 +16,8 @@
 //!                                           else: words further on (load.rs)         -> Open
 //! Open    words of no known order        -> few: insertion sort                      -> Sorted
 //!                                           all the same: finished, or               -> Tied
-//!                                           else: radix step (digit.rs), by length   -> a frame for each bucket
-//!                                           where words are the same and keys end;
+//!                                           else: radix step (digit.rs), by length   -> a frame for each bucket,
+//!                                           where words are the same and keys end;      or Near if all are small
 //!                                           no digit spreads, and words repeat:
 //!                                           few as a leaf,                           -> ready
 //!                                           many are parted in three by a word       -> a frame for each part
