@@ -35,6 +35,45 @@ pub(crate) fn chunk_and_mask(key: &[u8], at: usize) -> (u64, u64) {
     (bytes.unbounded_shl(8 * (at - start) as u32), mask)
 }
 
+/// Sixteen bytes of a key from `at` on as two chunks, and the masks of both: what `chunk_and_mask` gives of each.
+#[inline(always)]
+pub(crate) fn two_chunks_and_masks(key: &[u8], at: usize) -> ([u64; 2], [u64; 2]) {
+    let (bytes, skipped) = match key.len().checked_sub(LONG) {
+        // Where fewer are left they are at the end of the last sixteen.
+        Some(last) => {
+            let start = at.min(last);
+            let bytes = key[start..].first_chunk().map_or(0, |bytes| u128::from_be_bytes(*bytes));
+            (bytes, at - start)
+        }
+        None => (key_of_fewer(key), at),
+    };
+    // Whether any are is foreseen, and to move them takes longer.
+    let bytes = if skipped == 0 { bytes } else { bytes.unbounded_shl(8 * skipped.min(LONG) as u32) };
+    ([(bytes >> 64) as u64, bytes as u64], MASKS[key.len().saturating_sub(at).min(LONG)])
+}
+
+/// The masks of two chunks of which so many bytes are the key's.
+const MASKS: [[u64; 2]; LONG + 1] = {
+    let mut masks = [[0; 2]; LONG + 1];
+    let mut bytes = 1;
+    while bytes <= LONG {
+        let mask = !0u128 << (8 * (LONG - bytes));
+        masks[bytes] = [(mask >> 64) as u64, mask as u64];
+        bytes += 1;
+    }
+    masks
+};
+
+/// A key of fewer than sixteen bytes at the top of a number.
+#[inline(always)]
+fn key_of_fewer(key: &[u8]) -> u128 {
+    let (Some(first), Some(last)) = (key.first_chunk(), key.last_chunk()) else {
+        return u128::from(short_key(key)) << 64;
+    };
+    let [first, last] = [first, last].map(|eight| u64::from_be_bytes(*eight));
+    u128::from(first) << 64 | u128::from(last.unbounded_shl(8 * (LONG - key.len()) as u32))
+}
+
 /// A key of up to seven bytes at the top of a number. Which way they are loaded depends on their number, which is not
 /// foreseen: so they are loaded both ways, once from where there are only zeros.
 #[inline(always)]
@@ -150,7 +189,12 @@ mod tests {
                 bytes[..some].copy_from_slice(&rest[..some]);
                 let mask = (0..some).fold(0, |mask, _| mask >> 8 | 0xff << 56);
                 assert_eq!(chunk_and_mask(&key[..len], at), (u64::from_be_bytes(bytes), mask), "{len} {at}");
+                let each = [at, at + 8].map(|at| chunk_and_mask(&key[..len], at));
+                let both = (each.map(|chunk| chunk.0), each.map(|chunk| chunk.1));
+                assert_eq!(two_chunks_and_masks(&key[..len], at), both, "{len} {at}");
             }
+            // Eight times as far is more than a shift can count.
+            assert_eq!(two_chunks_and_masks(&key[..len], 1 << 29 | 1), ([0; 2], [0; 2]), "{len}");
         }
     }
 

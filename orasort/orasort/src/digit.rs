@@ -7,8 +7,8 @@
 
 use crate::entry::{Entry, head};
 
-/// Bits of the widest digit.
-const DIGIT_BITS_MAX: u32 = 12;
+/// Bits of the widest digit: its counts take as much memory as a core's cache has for a part of the entries.
+const DIGIT_BITS_MAX: u32 = 15;
 
 /// Ranges up to this length are sorted by comparing words when a digit splits off less than an eighth.
 const COMPARE_MAX: usize = 16 << 10;
@@ -17,8 +17,14 @@ const COMPARE_MAX: usize = 16 << 10;
 const SAMPLES: usize = 24;
 const PAIRS_MAX: u32 = 4;
 
-/// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core.
-const LARGE: usize = 1 << 16;
+/// Fewer entries are counted at once, which takes no longer than looking at samples. Then no more than one of
+/// `SHARE_MIN` of them may have one digit.
+const SPREADS_FROM: usize = 256;
+const SHARE_MIN: usize = 4;
+
+/// From this length on, a digit has `DIGIT_BITS_LARGE`: more buckets would not stay in the cache of a core. Of fewer
+/// entries one step by as many bits as tell nearly all apart is better than two, or than one and comparisons.
+const LARGE: usize = 1 << 18;
 pub(crate) const DIGIT_BITS_LARGE: u32 = 10;
 
 /// Runs of varying bits in one digit.
@@ -103,9 +109,12 @@ impl Digit {
         }
     }
 
-    /// Whether few of a few entries have the digit of another. Such a digit tells about as much as seven comparisons
+    /// Whether few of a few entries have the digit of another, or entries are so few that counting tells. Such a digit tells about as much as seven comparisons
     /// of each entry do, which take as long.
     pub(crate) fn spreads(&self, entries: &[Entry]) -> bool {
+        if entries.len() < SPREADS_FROM {
+            return true;
+        }
         let mut samples = [0u16; SAMPLES];
         for (number, sample) in samples.iter_mut().enumerate() {
             *sample = self.of::<true>(head(entries[entries.len() * number / SAMPLES])) as u16;
@@ -161,8 +170,15 @@ pub(crate) struct Counted<'a, E, W> {
 impl<E: Copy, W: Fn(E) -> u64> Counted<'_, E, W> {
     /// Whether comparing the words of so few entries is better than a scatter by a digit that tells so few apart.
     pub(crate) fn tells_little(&self) -> bool {
-        let len = self.from.len();
-        len <= COMPARE_MAX && self.largest > len - len / 8
+        match self.from.len() {
+            len if len < SPREADS_FROM => self.largest > len / SHARE_MIN,
+            len => len <= COMPARE_MAX && self.largest > len - len / 8,
+        }
+    }
+
+    /// The number of entries with the most frequent digit.
+    pub(crate) fn largest(&self) -> usize {
+        self.largest
     }
 
     /// Moves the entries to `to`, in order of digits; entries of one digit keep their order. Afterwards the counts

@@ -16,8 +16,8 @@
 //!                                           else: words further on (load.rs)         -> Open
 //! Open    words of no known order        -> few: insertion sort                      -> Sorted
 //!                                           all the same: finished, or               -> Tied
-//!                                           else: radix step (digit.rs), by length   -> a frame for each bucket
-//!                                           where words are the same and keys end;
+//!                                           else: radix step (digit.rs), by length   -> a frame for each bucket,
+//!                                           where words are the same and keys end;      or Near if all are small
 //!                                           no digit spreads, and words repeat:
 //!                                           few as a leaf,                           -> ready
 //!                                           many are parted in three by a word       -> a frame for each part
@@ -232,7 +232,11 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                 let varying = if words_vary == 0 { varying } else { words_vary };
                 let digit = Digit::fitting(varying, range.len());
                 let spreads = digit.spreads(range.of(sides));
-                if !spreads && words_vary != 0 && self.packed && words_repeat(range.of(sides)) {
+                if spreads && let Some(next) = self.split(sides, &mut range, digit) {
+                    kind = next?;
+                    continue;
+                }
+                if words_vary != 0 && self.packed && words_repeat(range.of(sides)) {
                     if range.len() > LEAF_MAX {
                         self.part(sides, range);
                         return None;
@@ -242,8 +246,12 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                     unsafe { self.leaves.sort(&self.finder, entries, range.shared, false, self.stable) };
                     return Some(range);
                 }
-                if (spreads || range.len() > COMPARE_MAX) && self.split(sides, range, digit) {
-                    return None;
+                if !spreads
+                    && range.len() > COMPARE_MAX
+                    && let Some(next) = self.split(sides, &mut range, digit)
+                {
+                    kind = next?;
+                    continue;
                 }
                 sort_words(range.of_mut(sides), self.stable);
                 kind = Kind::Sorted;
@@ -348,41 +356,45 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         }
     }
 
-    /// The radix step: moves the range to its shadow by a digit, and pushes a frame for each bucket. Where the digit
-    /// splits off too little, the answer is false.
-    fn split(&mut self, sides: &mut Sides<'_>, range: Range, digit: Digit) -> bool {
+    /// The radix step: moves the range to its shadow by a digit. If all buckets are small it is near to its order
+    /// there; else a frame is pushed for each bucket, and no kind is left. None if the digit splits off too little.
+    fn split(&mut self, sides: &mut Sides<'_>, range: &mut Range, digit: Digit) -> Option<Option<Kind>> {
         if self.counts.len() < digit.values() {
             self.counts.resize(digit.values(), 0);
         }
         let [from, to] = range.both_mut(sides);
         let counted = digit.prepare(from, head, &mut self.counts);
         if counted.tells_little() {
-            return false;
+            return None;
         }
+        let largest = counted.largest();
         counted.scatter(to);
-        self.push_buckets(sides, range, digit.values());
-        true
+        range.side = 1 - range.side;
+        if largest <= INSERTION_MAX {
+            return Some(Some(Kind::Near));
+        }
+        self.push_buckets(sides, *range, digit.values());
+        Some(None)
     }
 
     /// Pushes frames for the buckets of a range that was just scattered: one for each large bucket, one for all small
     /// ones between two of those. After the scatter `counts` has the end of each bucket.
     fn push_buckets(&mut self, sides: &mut Sides<'_>, parent: Range, values: usize) {
-        let side = 1 - parent.side;
         let mut near_end = parent.end;
         for value in (0..values).rev() {
             let end = parent.start + self.counts[value] as usize;
             let start = parent.start + if value == 0 { 0 } else { self.counts[value - 1] as usize };
             if end - start > INSERTION_MAX {
                 if end < near_end {
-                    self.push(sides, Range { side, start: end, end: near_end, ..parent }, Kind::Near);
+                    self.push(sides, Range { start: end, end: near_end, ..parent }, Kind::Near);
                 }
                 let stuck = if end - start > parent.len() - parent.len() / 8 { parent.stuck + 1 } else { 0 };
-                self.push(sides, Range { side, start, end, stuck, ..parent }, Kind::Open);
+                self.push(sides, Range { start, end, stuck, ..parent }, Kind::Open);
                 near_end = start;
             }
         }
         if parent.start < near_end {
-            self.push(sides, Range { side, end: near_end, ..parent }, Kind::Near);
+            self.push(sides, Range { end: near_end, ..parent }, Kind::Near);
         }
     }
 

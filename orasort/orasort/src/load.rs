@@ -193,10 +193,10 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
     loop {
         // SAFETY: the caller asked the processor.
         let stopped = unsafe {
-            if window.is_simple() {
-                make_while_fit::<K, FAST, true>(finder, entries, redo, first, window, &mut common)
-            } else {
-                make_while_fit::<K, FAST, false>(finder, entries, redo, first, window, &mut common)
+            match window.simple_chunks() {
+                1 => make_while_fit::<K, FAST, 1>(finder, entries, redo, first, window, &mut common),
+                2 => make_while_fit::<K, FAST, 2>(finder, entries, redo, first, window, &mut common),
+                _ => make_while_fit::<K, FAST, 0>(finder, entries, redo, first, window, &mut common),
             }
         };
         let Some((place, key)) = stopped else {
@@ -214,7 +214,7 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
 /// # Safety
 /// As of `Window::head`.
 #[inline(always)]
-unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: bool>(
+unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: usize>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     from: usize,
@@ -256,10 +256,10 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
     loop {
         // SAFETY: the caller promised it, and asked the processor.
         let stopped = unsafe {
-            if window.is_simple() {
-                load_while_fit::<K, FAST, true>(finder, entries, redo, window, &mut common)
-            } else {
-                load_while_fit::<K, FAST, false>(finder, entries, redo, window, &mut common)
+            match window.simple_chunks() {
+                1 => load_while_fit::<K, FAST, 1>(finder, entries, redo, window, &mut common),
+                2 => load_while_fit::<K, FAST, 2>(finder, entries, redo, window, &mut common),
+                _ => load_while_fit::<K, FAST, 0>(finder, entries, redo, window, &mut common),
             }
         };
         let Some((place, key)) = stopped else {
@@ -275,7 +275,7 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
 /// # Safety
 /// As of `Finder::key`, for each entry, and of `Window::head`.
 #[inline(always)]
-unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: bool>(
+unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: usize>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     from: usize,

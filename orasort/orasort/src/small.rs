@@ -16,8 +16,9 @@ const STD_MAX: usize = if cfg!(miri) { 32 } else { 400 };
 /// Up to this many items a few of them decide: keys of more do not fit in the caches next to the core.
 const HINT_MAX: usize = 16 << 10;
 
-/// So many decide: so many of up to `DEPTHS_LEN_MAX` keys, or twice as many.
+/// So many decide: so many of up to `DEPTHS_LEN_MAX` keys, or more.
 const SAMPLES: usize = 16;
+const SAMPLES_MAX: usize = 48;
 
 /// Up to this many keys that branch at more depths than `DEPTHS_MAX`, counted in words of eight bytes, are left to the
 /// standard library.
@@ -26,7 +27,7 @@ const DEPTHS_MAX: u32 = 2;
 
 /// More of them are where the value of so many samples is seen again: the more often keys repeat the fewer comparisons
 /// the library takes, and the less a step here tells apart.
-const REPEATS_MIN: usize = 2;
+const REPEATS_MIN: usize = 4;
 
 /// Longer keys are too: an entry does not tell their length, and each would be asked for again and again.
 const LENGTH_MAX: usize = 255;
@@ -46,9 +47,9 @@ pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K) -> bool {
     if len > HINT_MAX {
         return false;
     }
-    let count = if len > DEPTHS_LEN_MAX { 2 * SAMPLES } else { SAMPLES };
+    let count = if len > DEPTHS_LEN_MAX { SAMPLES_MAX } else { SAMPLES };
     let rows = (0..count).map(|sample| (len - 2) * sample / (count - 1));
-    let mut samples: [&[u8]; 2 * SAMPLES] = [&[]; 2 * SAMPLES];
+    let mut samples: [&[u8]; SAMPLES_MAX] = [&[]; SAMPLES_MAX];
     let samples = &mut samples[..count];
     let mut falls = 0;
     for (sample, row) in samples.iter_mut().zip(rows) {

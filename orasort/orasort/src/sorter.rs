@@ -115,7 +115,8 @@ impl Sorter {
         }
         if shape != Shape::Mixed {
             // The library's stable sort merges runs.
-            return sort_as_std(items, key, Options { stable: true, ..options });
+            let stable = options.stable || shape != Shape::Repeats;
+            return sort_as_std(items, key, Options { stable, ..options });
         }
         match survey(&keys) {
             Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
@@ -265,7 +266,7 @@ impl Sorter {
         if shape == Shape::Nearly && self.argsort_nearly(keys, in_order, options.order, rows) {
             return;
         }
-        if shape != Shape::Mixed {
+        if matches!(shape, Shape::Runs | Shape::Nearly) {
             return sort_rows(keys, options.order, rows);
         }
         self.argsort_advised(keys, &survey(keys), options, rows);

@@ -18,8 +18,9 @@ const SAMPLES_MAX: usize = 256;
 /// One of so many keys is looked at, within these bounds.
 const SAMPLE_OF: usize = 64;
 
-/// Where some were equal one of so many more is looked at, at most.
+/// Where some were equal one of so many more is looked at, at most, or so many.
 const MORE_OF: usize = 16;
+const MORE_MIN: usize = 640;
 
 /// Inputs of fewer keys are not looked at: it would take a tenth of the time that their sort does.
 const LEN_MIN: usize = if cfg!(miri) { 256 } else { 1024 };
@@ -65,7 +66,11 @@ pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
         return Advice::Dominant(largest.1);
     }
     // Of few samples there are none to tell values by. The more of them were seen once only the more of them there are.
-    let more = if 5 * covered >= 4 * count { 4 * count } else { (16 * count).min(len / MORE_OF / 2 * 2) };
+    let more = if 5 * covered >= 4 * count {
+        4 * count
+    } else {
+        (16 * count).min((len / MORE_OF).max(MORE_MIN) / 2 * 2)
+    };
     let values = match covered {
         _ if count <= 2 * SAMPLES_MIN || 8 * covered < count => None,
         _ => few_values(keys, more),
@@ -124,7 +129,9 @@ pub(crate) enum Shape {
     Runs,
     /// Most are in the order that is asked for, and so are the places: few keys are out of place.
     Nearly,
-    /// Neither.
+    /// They are few, and many neighbours are equal.
+    Repeats,
+    /// None of these.
     Mixed,
 }
 
@@ -143,7 +150,7 @@ const FALLS_MAX: usize = WINDOW * WINDOWS / 12;
 const FAR_FALLS_MAX: usize = 2;
 
 /// Of few keys, if a third of the neighbours at so many places are equal, the other places are not looked at.
-const EQUAL_WINDOWS: usize = 6;
+const EQUAL_WINDOWS: usize = 3;
 
 /// How keys, some more than a window's, are likely to stand to an order. Keys that are equal most of the time are
 /// `Mixed`.
@@ -154,7 +161,7 @@ pub(crate) fn shape_of<K: Keys + ?Sized>(keys: &K, order: Order) -> Shape {
     let mut samples = [keys.key(0); WINDOWS];
     for window in 0..WINDOWS {
         if window == EQUAL_WINDOWS && keys.len() < LEN_MIN && 3 * equal >= WINDOW * EQUAL_WINDOWS {
-            return Shape::Mixed;
+            return Shape::Repeats;
         }
         let start = last * window / (WINDOWS - 1);
         samples[window] = keys.key(start);

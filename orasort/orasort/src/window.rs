@@ -11,7 +11,7 @@
 //! that does not fit makes the window weaker: it claims less of all keys from then on, never more, so that what fitted
 //! before still does; only words that were made before have to be made anew.
 
-use crate::bytes::{chunk, chunk_and_mask, common_prefix, equal};
+use crate::bytes::{chunk, chunk_and_mask, common_prefix, equal, two_chunks_and_masks};
 use crate::entry::{LENGTH_MAX, WORD_BITS, WORD_SHIFT, head_of};
 use crate::pext::extract;
 
@@ -171,39 +171,43 @@ impl<'k> Window<'k> {
         self.settle();
     }
 
-    /// Whether a head is of one chunk, where keys are known to begin to differ.
-    pub(crate) fn is_simple(&self) -> bool {
-        self.used == 1 && self.depth == self.base
+    /// How many chunks a head is of, where keys are known to begin to differ, one or two; 0 if it is not so simple.
+    pub(crate) fn simple_chunks(&self) -> usize {
+        if self.used <= 2 && self.depth == self.base { self.used } else { 0 }
     }
 
     /// The head of a key, xored with `flip`, and whether the key fits. If it does not, the head is of no use.
     ///
     /// # Safety
-    /// As of `extract`. `SIMPLE` is what `is_simple` says, or not.
+    /// As of `extract`. `SIMPLE` is what `simple_chunks` says, or 0.
     #[inline(always)]
-    pub(crate) unsafe fn head<const FAST: bool, const SIMPLE: bool>(
+    pub(crate) unsafe fn head<const FAST: bool, const SIMPLE: usize>(
         &self,
         key: &[u8],
         flip: u64,
     ) -> (u64, bool) {
-        if SIMPLE {
-            let its = &self.chunks[0];
-            let (bytes, mask) = chunk_and_mask(key, self.depth);
+        let (mut word, mut differs) = (0, 0);
+        let mut add = |its: &Chunk, bytes: u64, mask: u64| {
+            differs |= (bytes ^ its.model) & its.check & mask;
             // SAFETY: the caller promised it.
-            let word = unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
-            return (self.head_of(key, word) ^ flip, (bytes ^ its.model) & its.check & mask == 0);
+            word |= unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
+        };
+        if SIMPLE == 1 {
+            let (bytes, mask) = chunk_and_mask(key, self.depth);
+            add(&self.chunks[0], bytes, mask);
+            return (self.head_of(key, word) ^ flip, differs == 0);
+        }
+        if SIMPLE == 2 {
+            let (bytes, masks) = two_chunks_and_masks(key, self.depth);
+            add(&self.chunks[0], bytes[0], masks[0]);
+            add(&self.chunks[1], bytes[1], masks[1]);
+            return (self.head_of(key, word) ^ flip, differs == 0);
         }
         let jump = self.depth - self.base;
         let starts = match key.get(self.base..self.depth) {
             None => jump == 0,
             Some(_) if jump < 8 => jump == 0 || (chunk(key, self.base) ^ self.short) >> (64 - 8 * jump) == 0,
             Some(bytes) => equal(bytes, &self.model[..jump]),
-        };
-        let (mut word, mut differs) = (0, 0);
-        let mut add = |its: &Chunk, bytes: u64, mask: u64| {
-            differs |= (bytes ^ its.model) & its.check & mask;
-            // SAFETY: the caller promised it.
-            word |= unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
         };
         let chunks = &self.chunks[..self.used.min(CHUNKS)];
         // Most keys reach beyond the window.
@@ -256,10 +260,18 @@ mod tests {
 
     use super::*;
 
-    /// The head of a key that fits.
+    /// The head of a key that fits, the same by each way that the window allows.
     fn head(window: &Window<'_>, key: &[u8]) -> Option<u64> {
         // SAFETY: nothing is asked of the processor.
-        let (head, fits) = unsafe { window.head::<false, false>(key, 0) };
+        let (head, fits) = unsafe { window.head::<false, 0>(key, 0) };
+        let simple = match window.simple_chunks() {
+            // SAFETY: as above.
+            1 => unsafe { window.head::<false, 1>(key, 0) },
+            // SAFETY: as above.
+            2 => unsafe { window.head::<false, 2>(key, 0) },
+            _ => (head, fits),
+        };
+        assert_eq!((fits, fits.then_some(head)), (simple.1, fits.then_some(simple.0)), "{window:?}");
         fits.then_some(head)
     }
 
