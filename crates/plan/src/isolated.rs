@@ -1,6 +1,7 @@
 //! Blocks of the protocol `isolated`: when and where arms start, and the order of windows.
 //!
-//! A block is a pure function of plan, number, its tests and their windows, so an interrupted block is drawn again identically.
+//! A block is a pure function of plan, number, its tests and their windows, so an interrupted block is drawn again
+//! identically.
 //! Everything that could favour an arm by its place is drawn at random: the order of starts, the side
 //! (directory and socket), the order of tests, and the order of arms within a test, which is then mirrored: `ABC
 //! CBA`, and with four windows `ABC CBA CBA ABC`. So a drift that is linear in time cancels within each test.

@@ -201,7 +201,7 @@ pub(crate) trait Known {
     }
 
     /// What of an option's value this machine or the build lacks, so that it is left out; `None` if nothing is known.
-    fn lacking(&self, _option: (&str, &str)) -> Result<Option<LeftOut>> {
+    fn lacking(&self, _config: &Config, _option: (&str, &str)) -> Result<Option<LeftOut>> {
         Ok(None)
     }
 

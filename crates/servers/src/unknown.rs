@@ -164,7 +164,7 @@ pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result
 /// As of [`unknown_options`].
 pub fn lacking(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<LeftOut>> {
     ask((build, config), scratch, |known| {
-        let lacking = |(option, value): &(String, String)| known.lacking((option, value)).transpose();
+        let lacking = |(option, value): &(String, String)| known.lacking(config, (option, value)).transpose();
         config.options.iter().filter_map(lacking).collect()
     })
 }

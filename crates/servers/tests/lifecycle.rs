@@ -55,7 +55,7 @@ fn servers_of_each_version_start_stop_and_restart() {
 #[test]
 fn a_value_that_the_build_refuses_is_an_error_before_the_start() {
     for (dbms, version, text, expected) in [
-        (Dbms::Postgres, "18", "io_method = io_uring", "Available values: sync, worker"),
+        (Dbms::Postgres, "18", "io_method = sideways", "Available values: sync, worker"),
         (Dbms::Mysql, "5.7.22", "innodb_buffer_pool_size = 12Q", "'12Q'"),
         (Dbms::Mysql, "8.0.31", "optimizer_switch = 'no_such=on'", "'no_such=on'"),
         (Dbms::Mariadb, "10.11", "innodb_flush_method = NO_SUCH", "'NO_SUCH'"),

@@ -119,7 +119,7 @@ impl Priors {
             let (of_arm, until) = (self.pool.arm(arm), self.pool.until(pairs, *blocks));
             let fitted = |tests| self.fitted.get(&Moment { metric, arm: of_arm, look, until, tests });
             let within = pairs.variance_within(*blocks);
-            // Groups differ in how noisy their tests are; where windows tell that, all tests are worth more than a group.
+            // Groups differ in how noisy their tests are; where windows tell that, all tests are worth more.
             let trend =
                 within.and_then(|within| Some(fitted(Tests::WithTrend)?.with_variance_within(within)));
             let group = || fitted(Tests::Group(group.to_owned())).or_else(|| fitted(Tests::All)).copied();

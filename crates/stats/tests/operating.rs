@@ -366,7 +366,7 @@ fn tests_of_unlike_noise_give_more_false_changes_within_the_documented_limit() {
     assert!(verdicts == 15_000 && changed <= 67, "{changed} of {verdicts}");
 }
 
-/// How a test's windows tell its noise: the standard error within a block that they give, from the true one of the block.
+/// How a test's windows tell its noise: the standard error within a block that they give, from the block's true one.
 type Told = fn(&mut Rng, f64) -> f64;
 
 /// A report of tests whose blocks have these standard deviations, with errors within blocks as told.
@@ -397,8 +397,8 @@ fn unlike_sds(tests: usize) -> Vec<f64> {
     (0..tests).map(|number| 0.003 * 10_f64.powf(number as f64 / (tests - 1) as f64)).collect()
 }
 
-/// Where windows tell how noisy a test is, three blocks find more changes of 5 % among tests of unlike noise, and no more
-/// of what is not there; where they tell something else, or leave out what a start adds, they do no harm.
+/// Where windows tell how noisy a test is, three blocks find more changes of 5 % among tests of unlike noise, and no
+/// more of what is not there; where they tell something else, or leave out what a start adds, they do no harm.
 #[test]
 fn windows_tell_how_noisy_a_test_is() {
     let only = Rules { looks: vec![Look { blocks: 3, spend: 1.0 }], ..Rules::default() };

@@ -109,8 +109,8 @@ impl Digit {
         }
     }
 
-    /// Whether few of a few entries have the digit of another, or entries are so few that counting tells. Such a digit tells about as much as seven comparisons
-    /// of each entry do, which take as long.
+    /// Whether few of a few entries have the digit of another, or entries are so few that counting tells. Such a digit
+    /// tells about as much as seven comparisons of each entry do, which take as long.
     pub(crate) fn spreads(&self, entries: &[Entry]) -> bool {
         if entries.len() < SPREADS_FROM {
             return true;

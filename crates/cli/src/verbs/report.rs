@@ -55,10 +55,14 @@ fn charts(run: &Run, folder: &Path, png: bool) -> anyhow::Result<ExitCode> {
 
 /// Refuses the name of a run in place of the page's file: the page would be that of the newest run.
 fn refuse_run_as_file(context: &Context, given: &Path) -> anyhow::Result<()> {
-    let is_of_run = given.to_str().is_some_and(|name| name == LAST || context.run_path(name).is_ok_and(|path| path.is_dir()));
+    let is_of_run = given
+        .to_str()
+        .is_some_and(|name| name == LAST || context.run_path(name).is_ok_and(|path| path.is_dir()));
     if is_of_run {
         let given = given.display();
-        let why = format!("--html {given}: that is a run, not a file; write its page with `rqps report {given} --html`");
+        let why = format!(
+            "--html {given}: that is a run, not a file; write its page with `rqps report {given} --html`"
+        );
         return Err(Usage(why).into());
     }
     Ok(())

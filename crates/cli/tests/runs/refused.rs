@@ -140,7 +140,7 @@ fn a_server_that_does_not_start_leaves_nothing_running() {
     let cases = [
         ("shared_buffers = 32MB\nwal_level = sideways\n", "sideways"),
         ("wal_level = minimal\nmax_wal_senders = 5\n", "max_wal_senders"),
-        ("io_method = io_uring\n", "io_method"),
+        ("io_method = sideways\n", "io_method"),
     ];
     let version = exact_version("18");
     let build = |name: &str, config: &str| {

@@ -63,7 +63,8 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
     };
     let mut captions = captions::of_run(page, detector, &page.steps);
     // Instructions hardly change with what others do.
-    let is_of_time = detector == Detector::Rate || page.cost_metrics(&page.steps) != Metric::Instructions.measure().label;
+    let is_of_time =
+        detector == Detector::Rate || page.cost_metrics(&page.steps) != Metric::Instructions.measure().label;
     captions.extend(disturbed::in_short(&page.comparison, &page.steps).filter(|_| is_of_time));
     let groups = page.steps.chunk_by(|a, b| a.group == b.group);
     let group = |steps: &[TestStep]| OverviewGroup {

@@ -79,7 +79,8 @@ pub(super) fn title(page: &Page<'_>) -> String {
         [one] => format!("{} against {}", name(&page.run.arms[*one]), name(base)),
         several => {
             let names: Vec<String> = several.iter().map(|arm| name(&page.run.arms[*arm])).collect();
-            let is_each_new = names.iter().collect::<BTreeSet<_>>().len() == names.len() && !names.contains(&name(base));
+            let is_each_new =
+                names.iter().collect::<BTreeSet<_>>().len() == names.len() && !names.contains(&name(base));
             match names.len() <= NAMED_MAX && is_each_new {
                 true => format!("{} against {}", listed(&names), told(base, name(base))),
                 false => format!("{} variants against {}", several.len(), told(base, name(base))),

@@ -76,10 +76,13 @@ fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Li
     } else if is_same {
         let Answer { tally, within } = &cost;
         let open = inconclusive(undecided);
-        let shifted = all.iter().filter(|one| one.detector == Detector::Cost && one.tags.contains(&Tag::TinyShift));
+        let shifted =
+            all.iter().filter(|one| one.detector == Detector::Cost && one.tags.contains(&Tag::TinyShift));
         let largest = shifted.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()));
         let (nothing, largest) = match largest {
-            Some(one) => ("that matters", format!("; the largest: {}, {}", one.test, words::change_in_short(one))),
+            Some(one) => {
+                ("that matters", format!("; the largest: {}, {}", one.test, words::change_in_short(one)))
+            }
             None => ("measurable", String::new()),
         };
         format!(

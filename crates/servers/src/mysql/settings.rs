@@ -280,7 +280,7 @@ impl Known for OfBuild<'_> {
         unknown((self.build, &self.layout, self.user), option).map(Some)
     }
 
-    fn lacking(&self, option: (&str, &str)) -> Result<Option<LeftOut>> {
+    fn lacking(&self, _config: &Config, option: (&str, &str)) -> Result<Option<LeftOut>> {
         let title = format!("{} {}", self.build.dbms.title(), self.build.version);
         Ok(plugins::missing(&title, &plugins::files(&self.layout)?, option).map(|(left, _)| left))
     }

@@ -248,11 +248,14 @@ impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
         }))
     }
 
-    fn lacking(&self, (option, value): (&str, &str)) -> Result<Option<LeftOut>> {
+    fn lacking(&self, config: &Config, (option, value): (&str, &str)) -> Result<Option<LeftOut>> {
         let settings = self.settings.borrow();
-        if !settings.machine_has(option, value)? {
-            let (option, value) = (option.to_owned(), value.to_owned());
-            return Ok(Some(LeftOut { option, value, ..available::not_on_this_machine() }));
+        let left = match settings.machine_has(option, value)? {
+            true => settings.lacking_for_start(config, option, value)?,
+            false => Some(available::not_on_this_machine()),
+        };
+        if let Some(left) = left {
+            return Ok(Some(LeftOut { option: option.to_owned(), value: value.to_owned(), ..left }));
         }
         Ok(available::missing(&settings.build.bin_dir, (option, value)).map(|(left, _)| left))
     }
