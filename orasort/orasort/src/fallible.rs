@@ -1,9 +1,9 @@
 //! Sorts that keep to a budget of memory and say so where it does not do, instead of ending the program.
 //!
 //! All memory that grows with the keys, but for up to 128 KiB of counts, is asked for before anything is done, in one
-//! or two pieces, so a sort is refused at its beginning or not at all. That leaves out the ways of sorting that find out
-//! what memory they need as they go: keys in order but for a few, grouped keys, runs, and few values are sorted as any
-//! others.
+//! or two pieces, so a sort is refused at its beginning or not at all. That leaves out the ways of sorting that find
+//! out what memory they need as they go: keys in order but for a few, grouped keys, runs, and few values are sorted
+//! as any others.
 
 use alloc::vec::Vec;
 use core::error::Error;
