@@ -44,7 +44,7 @@ pub use error::{Death, Error, Result};
 pub use kit::{Host, Kit, ThisHost};
 pub use needs::Needs;
 pub use observe::StepFindings;
-pub use own_configs::{Without, check_own_configs, lacking_in_own_configs};
+pub use own_configs::{Without, check_own_configs, lacking_in_own_configs, place_of};
 pub use place::{Orphans, Place, clean, clean_measured, clean_orphans, serve_dir};
 pub use profile::{ProfileRequest, ProfiledTests};
 pub use progress::{Progress, TimeLeft};

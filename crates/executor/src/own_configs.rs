@@ -101,7 +101,7 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
             let first = plan.arms.iter().zip(ingredients).find(|(_, of_arm)| of_arm.config.name == config);
             let path = first.map_or(&plan.arms[arms[0]].config, |(arm, _)| &arm.config);
             let place = place_of(path, &option);
-            errors.push(format!("{place}: no version in this plan knows `{option}`. {remedy}"));
+            errors.push(format!("{place}: no version measured here knows `{option}`. {remedy}"));
             continue;
         }
         for arm in arms {
@@ -146,7 +146,7 @@ pub fn lacking_in_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &D
 }
 
 /// The file of a config with the option's line, as `bad.ini:12`; without one if an included file has the option.
-fn place_of(path: &str, option: &str) -> String {
+pub fn place_of(path: &str, option: &str) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     // Options of tables have a prefix elsewhere.
     let name = |name: &str| name.rsplit('.').next().unwrap_or_default().replace('-', "_").to_lowercase();

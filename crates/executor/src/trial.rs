@@ -4,7 +4,7 @@
 use crate::arm::{ActiveArm, Ingredients, not_started};
 use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::isolated::{entry, with_config_of_blocks};
+use crate::isolated::entry;
 use crate::setup::Setup;
 use crate::spec::server_spec;
 use rqps_plan::Protocol;
@@ -85,15 +85,12 @@ impl<'a> Trial<'a> {
         std::fs::remove_dir_all(&logs).map_err(|source| Error::File { action: "remove", path: logs, source })
     }
 
+    /// With the config as it is written, also for blocks: what these set otherwise would hide what servers say of it.
     fn spec(&self, arm: usize) -> ServerSpec {
         let data_dir = self.setup.place.data_dir(TRIAL);
         let spec =
             server_spec(&self.setup.plan, arm, &self.setup.ingredients[arm], data_dir, self.writer.folder());
-        let spec = ServerSpec { log_dir: self.logs_dir(arm), ..spec };
-        match self.setup.plan.protocol {
-            Protocol::Sequence => spec,
-            Protocol::Isolated => with_config_of_blocks(self.setup.ingredients[arm].system, spec),
-        }
+        ServerSpec { log_dir: self.logs_dir(arm), ..spec }
     }
 
     fn logs_dir(&self, arm: usize) -> PathBuf {

@@ -313,7 +313,8 @@ impl<'a> Reader<'a> {
                         Source::File(path) => path.parent(),
                         Source::Shipped(_) => None,
                     };
-                    let sources = included(include, directory)?;
+                    let sources =
+                        included(include, directory).map_err(|error| syntax_error(error.to_string()))?;
                     if self.keeps_shipped && matches!(sources.as_slice(), [Source::Shipped(_)]) {
                         self.text.push_str(&format!("{line}\n"));
                         continue;
@@ -386,8 +387,7 @@ const FILES_MAX: usize = 1000;
 /// Asks for the file beside a missing one that may be meant.
 fn with_question(error: std::io::Error, path: &Path) -> std::io::Error {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(FILES_MAX);
-    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let names = names_in(directory);
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match did_you_mean(name, names.iter().map(String::as_str)) {
         Some(question) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -397,14 +397,26 @@ fn with_question(error: std::io::Error, path: &Path) -> std::io::Error {
     }
 }
 
+/// Asks for a config file of the working directory that may be meant.
+fn beside(name: &str) -> Option<String> {
+    let names = names_in(Path::new("."));
+    did_you_mean(name, names.iter().map(String::as_str).filter(|name| is_file(name)))
+}
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(FILES_MAX);
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
 fn unknown_config(dbms: Dbms, name: &str) -> Error {
     let mut names: Vec<&str> = systems::get(dbms).shipped().iter().map(|(name, _)| *name).collect();
     let shipped = names.join(", ");
+    let file = beside(name);
     // The edit distance takes time proportional to both lengths, and no known name is longer.
     let prefix: String = name.chars().take(100).collect();
     names.sort_by_key(|known| edit_distance(known, &prefix));
     names.truncate(3);
-    Error::UnknownConfig { dbms, name: name.to_owned(), nearest: names.join(", "), shipped }
+    Error::UnknownConfig { dbms, name: name.to_owned(), nearest: names.join(", "), shipped, file }
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub enum Error {
 
     #[error(
         "no {dbms} config named `{name}`{}",
-        did_you_mean(name, shipped.split(", ")).map_or_else(
+        file.clone().or_else(|| did_you_mean(name, shipped.split(", "))).map_or_else(
             || format!(
                 "; nearest: {nearest}; shipped: {shipped}; for your own file write its path, such as {}",
                 own_file(*dbms, name)
@@ -41,7 +41,14 @@ pub enum Error {
             |question| format!(". {question}"),
         )
     )]
-    UnknownConfig { dbms: Dbms, name: String, nearest: String, shipped: String },
+    UnknownConfig {
+        dbms: Dbms,
+        name: String,
+        nearest: String,
+        shipped: String,
+        /// Asks for the file that may be meant.
+        file: Option<String>,
+    },
 
     #[error("{file}:{line}: {reason}")]
     ConfigSyntax { file: String, line: usize, reason: String },

@@ -20,6 +20,9 @@ pub fn now_ms() -> i64 {
 /// File of a run that `rqps upgrade` began: its report, from the beginning on.
 pub const UPGRADE_FILE: &str = "upgrade.md";
 
+/// File of such a run: what was found of its config's options before it began, a line each.
+const UPGRADE_OPTIONS_FILE: &str = "upgrade-options.txt";
+
 /// The path of a run and of its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
@@ -96,6 +99,19 @@ impl RunFolder {
 
     pub fn db_path(&self) -> PathBuf {
         self.path.join("run.db")
+    }
+
+    /// Keeps what `rqps upgrade` found of the config's options.
+    pub fn keep_upgrade_options(&self, options: &[String]) -> Result<()> {
+        let path = self.path.join(UPGRADE_OPTIONS_FILE);
+        let lines: String = options.iter().map(|option| format!("{}\n", option.replace('\n', " "))).collect();
+        fs::write(&path, lines).map_err(Error::io("write", &path))
+    }
+
+    /// What it found; nothing of other runs.
+    pub fn upgrade_options(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.path.join(UPGRADE_OPTIONS_FILE)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
     }
 
     /// Server logs and configs as used.

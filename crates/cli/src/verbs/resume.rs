@@ -34,7 +34,7 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     if let Some(asked) = gate::Asked::of(&path)? {
         return gate::resume(context, execution, asked);
     }
-    if upgrade::is_upgrade(&path) {
+    if super::run::is_upgrade(&path) {
         return upgrade::execute(context, execution);
     }
     super::run::execute(context, execution)

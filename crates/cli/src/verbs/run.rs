@@ -17,7 +17,7 @@ use rqps_executor::{Execution, Finish, Ingredients, Needs};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, Protocol};
-use rqps_store::{BlockStatus, NoResult, Run, RunFolder};
+use rqps_store::{BlockStatus, NoResult, Run, RunFolder, UPGRADE_FILE};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -285,8 +285,9 @@ fn announce_needs(plan: &Plan, needs: Needs) -> f64 {
     if let Some(budget) = plan.budget.filter(|budget| !is_promised && budget.as_secs_f64() < needed_s) {
         let budget = duration_text(budget.as_secs_f64());
         out::message(&format!(
-            "warning: the budget of {budget} is probably too short for verdicts: the run stops as soon as it knows. A budget \
-             of {}m would probably do{}, or fewer tests",
+            "warning: the budget of {budget} is probably too short for verdicts: the run ends after block 1 if {} \
+             don't fit. A budget of {}m would probably do{}, or fewer tests",
+            counted(verdict_blocks(), "block"),
             (needed_s / 60.0).ceil(),
             if busy.is_busy() { " while others use as much as now" } else { " on a quiet host" }
         ));
@@ -365,7 +366,8 @@ pub fn execute_then(
     context.release_signals();
     let print_next_steps = |resuming: Option<&str>| {
         let place = folder.display();
-        let mut text = format!("results so far: rqps show {place}");
+        let verb = if is_upgrade(&folder) { "upgrade" } else { "show" };
+        let mut text = format!("results so far: rqps {verb} {place}");
         if let Some(kept) = RunFolder::open(&folder).ok().as_ref().and_then(kept) {
             text.insert_str(0, &format!("kept:           {kept}\n"));
         }
@@ -401,6 +403,11 @@ pub fn execute_then(
         out::message(&format!("rqps: {error}"));
     }
     Ok(ExitCode::from(EXIT_FAILED))
+}
+
+/// Whether a run was begun by `upgrade`: it has the report from its beginning on.
+pub fn is_upgrade(folder: &Path) -> bool {
+    folder.join(UPGRADE_FILE).exists()
 }
 
 /// What a run that did not end has measured, and what a resume does with the rest.

@@ -17,7 +17,6 @@ use rqps_report::{Format, Screen};
 use rqps_store::{RunFolder, UPGRADE_FILE};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 
 /// The default plan.
 const PLAN: &str = "verdicts";
@@ -67,11 +66,14 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         plan.arms.iter_mut().filter(|arm| arm.name == NEW).for_each(|arm| arm.config.clone_from(&config));
     }
     tell_counting(&plan);
-    let execution = super::run::begin_told(context, plan, context.made_results()?, &told)?;
+    let begun = super::run::begin_told(context, plan, context.made_results()?, &told);
+    if let Some(rqps_executor::Error::UnknownOptions(_)) = cause(&begun) {
+        tell(&options);
+    }
+    let execution = begun?;
     drop(adapted);
-    // A resume knows by it what to conclude with, also of a run that was killed.
     let folder = RunFolder::at(&execution.folder())?;
-    out::write_file(&folder.path().join(UPGRADE_FILE), format!("{}\n", goes_on(&folder)))?;
+    folder.keep_upgrade_options(&options)?;
     let result = execute(context, execution);
     if let Some(cause) = cause(&result).filter(|cause| cause.needs_new_run()) {
         let text = not_started(&cause.short_text(), args.config.as_deref(), &options);
@@ -93,11 +95,18 @@ fn not_started(why: &str, config: Option<&str>, options: &[String]) -> String {
         "Nothing was measured: {why}\n\nCorrect {config} and start a new upgrade: this run has its own copy of it and \
          cannot be resumed.\n"
     );
-    if !options.is_empty() {
-        text.push_str("\nOther options that the new version does not accept as written:\n\n");
-        options.iter().for_each(|option| text.push_str(&format!("- {option}\n")));
-    }
+    text.extend(listed(options).map(|list| format!("\n{list}")));
     text
+}
+
+/// What was found of options besides what ends an upgrade.
+fn listed(options: &[String]) -> Option<String> {
+    let items: String = options.iter().map(|option| format!("- {option}\n")).collect();
+    (!items.is_empty()).then(|| format!("Other options that the upgrade concerns:\n\n{items}"))
+}
+
+fn tell(options: &[String]) {
+    listed(options).iter().for_each(|list| out::message(list));
 }
 
 /// Whether one published version comes before another. A series means its newest release.
@@ -110,6 +119,8 @@ fn is_older(one: &BuildSource, other: &BuildSource) -> bool {
 /// has what was known until then.
 pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCode> {
     let (folder, mut is_concluded) = (execution.folder(), false);
+    // A resume knows by it what to conclude with, and it has what is known, also of a run that will be killed.
+    write_so_far(&folder, begun)?;
     let ended = super::run::execute_then(context, execution, |folder| {
         is_concluded = true;
         conclude(context, folder)?;
@@ -117,10 +128,7 @@ pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCo
     });
     if !is_concluded && cause(&ended).is_none_or(|cause| !cause.needs_new_run()) {
         // Why the run ended is told, whether or not more can be.
-        let _told = write_unfinished(&folder).and_then(|()| match context.stop.load(Ordering::Relaxed) {
-            true => Ok(()),
-            false => print(context, &folder),
-        });
+        let _told = write_so_far(&folder, goes_on).and_then(|()| print(context, &folder));
     }
     ended
 }
@@ -129,16 +137,19 @@ fn goes_on(folder: &RunFolder) -> String {
     format!("Not finished: `rqps resume {}` continues the measurement.", folder.name())
 }
 
-fn write_unfinished(folder: &Path) -> anyhow::Result<()> {
-    let run = RunFolder::open(folder)?;
-    let report = rqps_report::upgrade(&run, Format::Markdown, Screen::default())?;
-    out::write_file(&folder.join(UPGRADE_FILE), format!("{}\n\n{report}", goes_on(&run.folder)))?;
-    Ok(())
+fn begun(folder: &RunFolder) -> String {
+    let name = folder.name();
+    format!(
+        "Still running when this was written: `rqps status {name}` shows how far it is; if it was killed, `rqps resume \
+         {name}` continues it."
+    )
 }
 
-/// Whether a run was begun by `upgrade`: it has the report from its beginning on.
-pub fn is_upgrade(folder: &Path) -> bool {
-    folder.join(UPGRADE_FILE).exists()
+fn write_so_far(folder: &Path, first_line: impl FnOnce(&RunFolder) -> String) -> anyhow::Result<()> {
+    let run = RunFolder::open(folder)?;
+    let report = rqps_report::upgrade(&run, Format::Markdown, Screen::default())?;
+    out::write_file(&folder.join(UPGRADE_FILE), format!("{}\n\n{report}", first_line(&run.folder)))?;
+    Ok(())
 }
 
 fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {

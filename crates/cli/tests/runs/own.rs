@@ -214,7 +214,7 @@ fn a_database_is_asked_once_and_not_dumped_before_options_are_checked() {
     let mut command = bench.rqps(&gate);
     command.env("PATH", format!("{}:{path}", bin.display()));
     let refused = Running::of(command).end().expect(2).stderr;
-    assert!(refused.contains("no version in this plan knows `shared_bufers`"), "{refused}");
+    assert!(refused.contains("no version measured here knows `shared_bufers`"), "{refused}");
     let asked = fs::read_to_string(asked).unwrap();
     assert!(asked.lines().count() == 1 && asked.contains("--schema-only"), "{asked}");
 }

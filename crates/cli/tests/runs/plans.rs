@@ -63,7 +63,7 @@ fn a_check_refuses_what_a_run_refuses() {
     };
     let said = checked(&good.replace("./small.conf", "./misspelled.conf"), 2).stderr;
     let words =
-        "misspelled.conf:1: no version in this plan knows `shared_bufers`. Did you mean `shared_buffers`?";
+        "misspelled.conf:1: no version measured here knows `shared_bufers`. Did you mean `shared_buffers`?";
     assert!(said.contains(words), "{said}");
     // The series has no release of that number.
     let unseen = good.replace("./small.conf", "./misspelled.conf").replace(&version, "18.999");

@@ -478,13 +478,13 @@ fn options_that_a_new_database_does_not_list_reach_the_engine() {
     let ignored = format!("{own}[DBOptions]\nskip_log_error_on_recovery=true\n");
     fs::write(bench.path().join("small.ini"), &ignored).unwrap();
     let text = bench.call(&["run", plan.to_str().unwrap()]).expect(2).stderr;
-    assert!(text.contains("no version in this plan knows `skip_log_error_on_recovery`"), "{text}");
+    assert!(text.contains("no version measured here knows `skip_log_error_on_recovery`"), "{text}");
 
     // A shipped config has the option, in its section.
     let in_wrong_section = "!include mini\n[CFOptions \"default\"]\nfilter_policy=nullptr\n";
     fs::write(bench.path().join("small.ini"), in_wrong_section).unwrap();
     let text = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(2).stderr;
-    assert!(text.contains("no version in this plan knows `filter_policy`"), "{text}");
+    assert!(text.contains("no version measured here knows `filter_policy`"), "{text}");
 
     // A release wrote the option, so it is no mistake.
     fs::write(bench.path().join("small.ini"), format!("[Version]\n  rocksdb_version=5.18.4\n{ignored}"))

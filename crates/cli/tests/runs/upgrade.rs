@@ -32,7 +32,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     let stderr = bench.call(&refused).expect(2).stderr;
     assert!(stderr.contains("knows `work_mme`") && stderr.contains("Did you mean `work_mem`?"), "{stderr}");
     assert!(
-        stderr.contains("misspelled.conf:2: no version in this plan knows `jitt`"),
+        stderr.contains("misspelled.conf:2: no version measured here knows `jitt`"),
         "all at once: {stderr}"
     );
     expect_refusals(&bench, &config);
@@ -141,6 +141,35 @@ fn an_upgrade_that_fails_midway_ends_in_a_report() {
     assert!(written.starts_with("Not finished: `rqps resume "), "{written}");
 }
 
+/// What was found of options is not lost with the run.
+#[test]
+fn an_interrupted_upgrade_tells_what_it_knows_of_options() {
+    let bench = Bench::new();
+    let (old, new) = (exact_version("12"), exact_version("18"));
+    let plan = bench.plan_text(&format!(
+        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindow_seconds = 0.1\n\
+         blocks_max = 3\ncount_instructions = false\n\
+         [[arm]]\nname = \"a\"\nbuild = \"postgres-{new}\"\nconfig = \"./small.conf\"\n"
+    ));
+    let config = bench.path().join("mine.conf");
+    fs::write(&config, "shared_buffers = 16MB\nwal_keep_segments = 4\n").unwrap();
+    let (old, new) = (format!("postgres-{old}"), format!("postgres-{new}"));
+    let (plan, config) = (plan.display().to_string(), config.display().to_string());
+    let mut upgrade = bench.start(&["upgrade", &old, &new, "--config", &config, "--plan", &plan]);
+    upgrade.expect_line(&["test start of each build"]);
+    let file = || fs::read_to_string(bench.folder().join("upgrade.md")).unwrap();
+    let written = file();
+    assert!(written.starts_with("Still running when this was written: "), "{written}");
+    let running = bench.call(&["upgrade", "last"]).expect(0).stdout;
+    assert!(running.contains("Nothing is judged yet: the run is still running"), "{running}");
+    upgrade.signal(Signal::INT);
+    let ended = upgrade.end().expect(130);
+    assert!(ended.stderr.contains("results so far: rqps upgrade "), "{}", ended.stderr);
+    for text in [&written, &running, &ended.stdout, &file()] {
+        assert!(text.contains("wal_keep_segments") && text.contains("wal_keep_size = 64MB"), "{text}");
+    }
+}
+
 /// Arguments of which nothing is measured.
 fn expect_refusals(bench: &Bench, config: &str) {
     for (arguments, words) in [
@@ -155,6 +184,24 @@ fn expect_refusals(bench: &Bench, config: &str) {
     }
 }
 
+/// Both versions reject values: all are named, with their lines.
+#[test]
+fn values_that_both_versions_reject_are_named_at_once() {
+    let bench = Bench::new();
+    let config = bench.path().join("bad.conf");
+    fs::write(&config, "work_mem = 16Mb\nwal_keep_segments = 4\ncheckpoint_completion_target = 1.5\n")
+        .unwrap();
+    let upgrade = ["upgrade", "postgres-12", "postgres-18", "--config", config.to_str().unwrap()];
+    let stderr = bench.call(&upgrade).expect(2).stderr;
+    for told in [
+        "bad.conf:1: `work_mem = 16Mb`: ",
+        "bad.conf:3: `checkpoint_completion_target = 1.5`: ",
+        "use wal_keep_size = 64MB",
+    ] {
+        assert!(stderr.contains(told), "{told}: {stderr}");
+    }
+}
+
 /// A section of one series is in the config of its version alone.
 #[test]
 fn a_misspelled_option_of_one_series_is_refused() {
@@ -163,7 +210,7 @@ fn a_misspelled_option_of_one_series_is_refused() {
     fs::write(&config, "[mysqld]\nssl = 0\n[mysqld-8.0]\ninnodb_bufer_pool_instances = 2\n").unwrap();
     let upgrade = ["upgrade", "mysql-5.7.22", "mysql-8.0.31", "--config", config.to_str().unwrap()];
     let stderr = bench.call(&upgrade).expect(2).stderr;
-    let told = "my.cnf:4: no version in this plan knows `innodb_bufer_pool_instances`. Did you mean \
+    let told = "my.cnf:4: no version measured here knows `innodb_bufer_pool_instances`. Did you mean \
                 `innodb_buffer_pool_instances`?";
     assert!(stderr.contains(told), "{stderr}");
 }

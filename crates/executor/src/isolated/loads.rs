@@ -12,7 +12,7 @@ use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::setup::Setup;
 use crate::work::{Task, after_load, load_tables, settle};
-use rqps_model::{SET_IN_BLOCKS, Setting};
+use rqps_model::{SET_IN_BLOCKS, START_WARNING, Setting};
 use rqps_plan::isolated::LOADS;
 use rqps_plan::{Plan, Protocol};
 use rqps_servers::{Applied, ServerSpec};
@@ -28,6 +28,17 @@ fn set_in_blocks(Ingredients { config, system, .. }: &Ingredients) -> Vec<Settin
         (!other.eq_ignore_ascii_case(value)).then(|| Setting { name: SET_IN_BLOCKS.to_owned(), value: text })
     });
     set.collect()
+}
+
+/// What a server warned of when it was started with its config as written, without what blocks set.
+fn at_trial(arm: &rqps_store::Arm) -> Vec<String> {
+    let warnings = arm.facts.iter().filter(|fact| fact.name == START_WARNING);
+    warnings.map(|fact| fact.value.clone()).collect()
+}
+
+/// A server's message without its directories, which differ from start to start.
+fn without_paths(warning: &str) -> String {
+    warning.split(' ').filter(|word| !word.contains('/')).collect::<Vec<_>>().join(" ")
 }
 
 /// An arm's entry in the run folder, with what its server said.
@@ -263,9 +274,13 @@ impl Data {
         self.restored_by = self.restore(blocks, arm, &options, control)?;
         let mut active = self.start(blocks, arm, options, control)?;
         let (mut facts, applied) = (active.facts(control)?, active.instance.applied().clone());
-        let at_load = self.load_warnings.get(&arm).into_iter().flatten();
-        let more: Vec<String> = at_load.filter(|one| !facts.warnings.contains(one)).cloned().collect();
-        facts.warnings.extend(more);
+        let mut earlier = at_trial(&blocks.writer.run()?.arms[arm]);
+        earlier.extend(self.load_warnings.get(&arm).into_iter().flatten().cloned());
+        for warning in earlier {
+            if !facts.warnings.iter().any(|one| without_paths(one) == without_paths(&warning)) {
+                facts.warnings.push(warning);
+            }
+        }
         active.instance.discard();
         Ok(blocks.writer.put_arm(&entry(blocks.setup, arm, &applied, facts))?)
     }

@@ -16,7 +16,7 @@ const SETTINGS: [&str; 15] = [
     "innodb_flush_log_at_trx_commit",
     "sync_binlog",
     "log_bin",
-    "autovacuum",
+    AUTOVACUUM,
     "jit",
     "max_parallel_workers_per_gather",
     "shared_buffers",
@@ -27,6 +27,8 @@ const SETTINGS: [&str; 15] = [
     "max_background_jobs",
     "write_buffer_size",
 ];
+/// Blocks turn it off, whatever the config says.
+const AUTOVACUUM: &str = "autovacuum";
 /// The flag that compiles for size.
 const FOR_SIZE: &str = "-Os";
 
@@ -143,8 +145,12 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
                 values.push(value);
             }
         }
-        let differ = if values.len() > 1 { " (arms differ)" } else { "" };
-        Some(format!("{name} {}{differ}", values.join(" or ")))
+        let by = match *name == AUTOVACUUM && meta.protocol == "isolated" && values == ["off"] {
+            true => " (set by rqps)",
+            false if values.len() > 1 => " (arms differ)",
+            false => "",
+        };
+        Some(format!("{name} {}{by}", values.join(" or ")))
     };
     parts.extend(SETTINGS.iter().filter_map(setting));
     parts.join(", ")

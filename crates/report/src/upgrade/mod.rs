@@ -21,7 +21,7 @@ mod warnings;
 
 use rqps_explain::{Cause, ExplainRequest, Explanation, differences, explain, plan_changes};
 use rqps_model::counted;
-use rqps_store::{Arm, Run};
+use rqps_store::{Arm, Run, Status};
 use rqps_verdicts::{VarianceRow, variance};
 
 use crate::comparison::{Comparison, StepKind};
@@ -80,22 +80,48 @@ fn unmeasured<'a>(
     format: Format,
 ) -> Result<Document> {
     let mut document = Document::default();
+    let is_running = run.state() == Status::Running;
     for arm in (0..run.arms.len()).filter(|arm| *arm != base && !run.arms[*arm].control) {
         let report = Upgrade { comparison, run, base, arm };
         let are_known = [report.old_arm(), report.new_arm()].iter().all(|arm| !arm.settings.is_empty());
         document.push(Block::Heading(1, report.title()));
         document.extend(report.starts().map(Block::Text));
         if !are_known {
-            let unknown =
-                "Changed options and defaults are not known: the run ended before both versions had started.";
-            document.push(Block::Text(unknown.to_owned()));
+            document.extend(before_start(run, is_running));
             continue;
         }
         let parts = if format == Format::Text { report.options_in_short()? } else { report.options()? };
         document.extend(with_headings(parts));
     }
-    document.push(Block::Text(format!("Nothing is judged: {}", Error::no_blocks(run))));
+    document.push(Block::Text(match is_running {
+        true => format!(
+            "Nothing is judged yet: the run is still running and has no complete block; `rqps status {}` shows how far it \
+             is.",
+            run.folder.name()
+        ),
+        false => format!("Nothing is judged: {}", Error::no_blocks(run)),
+    }));
     Ok(document)
+}
+
+/// What is known before both versions were started: what they said of the config's options when they were asked.
+fn before_start(run: &Run, is_running: bool) -> Vec<Block> {
+    let why = match is_running {
+        true => "the run is still running and has not started both versions yet",
+        false => "the run ended before both versions had started",
+    };
+    let options = run.folder.upgrade_options();
+    if options.is_empty() {
+        return vec![Block::Text(format!("Changed options and defaults are not known: {why}."))];
+    }
+    vec![
+        Block::Heading(2, "Your config".to_owned()),
+        Block::Text("Options that the upgrade concerns:".to_owned()),
+        Block::Items(options),
+        Block::Text(format!(
+            "Changed defaults, and what servers say of other options, are not known: {why}."
+        )),
+    ]
 }
 
 /// A part of a report: its heading and its blocks.

@@ -12,6 +12,7 @@ use rqps_plan::{
 };
 use serde::Serialize;
 use toml::Table;
+use toml::de::DeValue;
 
 use super::step::{self, SUFFIXES, test_and_role};
 use super::{SCAN_WARMUP_SECONDS, sequence, test_by_name, tests};
@@ -347,6 +348,12 @@ pub(crate) fn read_tests(
     unknown_step: &dyn Fn(&str) -> Option<String>,
 ) -> BTreeMap<String, TestOptions> {
     let mut found = BTreeMap::new();
+    if let Some((at, DeValue::Array(_))) = top.node("test").map(|(at, node)| (at, node.get_ref())) {
+        let remedy = "[test.NAME] has options of one test. Statements of your own are tests of `benchmark = \"sql\"`: write \
+                      them in [sql.tests].";
+        problems.error(&at, "[[test]]", "a plan has no such list", remedy);
+        return found;
+    }
     let Some(all) = top.table("test", "[test.NAME]") else {
         return found;
     };

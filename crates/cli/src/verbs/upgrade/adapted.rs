@@ -8,11 +8,12 @@ use crate::{Usage, out};
 use anyhow::Context as _;
 use rqps_builds::Build;
 use rqps_driver::PrivateDir;
+use rqps_executor::place_of;
 use rqps_explain::renamed::{self, Replacement};
 use rqps_model::{Dbms, LeftOut};
 use rqps_plan::Plan;
 use rqps_servers::{
-    Config, UnknownOption, config_with, defaults_of, known_among, load_config, refused_lines,
+    Config, UnknownOption, config_with, defaults_of, known_among, lacking, load_config, refused_lines,
     refused_options, unknown_options,
 };
 use std::path::{Path, PathBuf};
@@ -41,7 +42,8 @@ pub(super) struct Adaptation {
     pub adapted: Option<Adapted>,
     /// Unknown options of which the user was told.
     pub told: Vec<String>,
-    /// What becomes of each option that it does not accept as written.
+    /// What becomes of each option that it does not accept as written, and what is left out since this machine or the
+    /// builds lack it.
     pub options: Vec<String>,
 }
 
@@ -63,7 +65,11 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
     };
     let what = format!("asking {} and {} for their options", upgrade.old.label(), upgrade.new.label());
     let changes = context.before_a_run(|| with_spinner(&what, || upgrade.changes()))?;
-    let Changes { mut lines, refused, told, options, said } = changes;
+    let Changes { mut lines, refused, told, options, said, of_both } = changes;
+    if !of_both.is_empty() {
+        super::tell(&options);
+        return Err(Usage(both_reject(&upgrade, &of_both, config)).into());
+    }
     said.iter().for_each(|text| out::message(text));
     lines.extend(refused_lines(upgrade.new.dbms, &refused));
     if lines.is_empty() {
@@ -72,6 +78,22 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
     let text = config_text(upgrade.new.dbms, &upgrade.config.text, &lines);
     let adapted = Adapted::create(upgrade.work, &upgrade.config.name, text)?;
     Ok(Adaptation { adapted: Some(adapted), told, options })
+}
+
+/// That both versions reject values, with the lines that have them.
+fn both_reject(upgrade: &Upgrade<'_>, refused: &[LeftOut], path: &str) -> String {
+    let value = |one: &LeftOut| {
+        let (place, reason) = (place_of(path, &one.option), one.reason.trim_end_matches('.'));
+        format!("{place}: `{} = {}`: {reason}", one.option, one.value)
+    };
+    let values: Vec<String> = refused.iter().map(value).collect();
+    let (old, new) = (upgrade.old.label(), upgrade.new.label());
+    format!(
+        "both {old} and {new} reject values of config {}, which is unrelated to the upgrade: correct or remove them, or \
+         use builds that accept them\n{}",
+        upgrade.config.name,
+        values.join("\n")
+    )
 }
 
 struct Upgrade<'a> {
@@ -94,6 +116,8 @@ struct Changes {
     options: Vec<String>,
     /// What the user is told.
     said: Vec<String>,
+    /// Options whose values both versions reject.
+    of_both: Vec<LeftOut>,
 }
 
 impl Upgrade<'_> {
@@ -101,6 +125,9 @@ impl Upgrade<'_> {
         let mut changes = Changes::default();
         self.unknown(&mut changes)?;
         self.refused(&mut changes)?;
+        let left = lacking(&self.new, &self.config, self.work)?;
+        let left = left.iter().map(|left| format!("{} = {}: {}", left.option, left.value, left.reason));
+        changes.options.extend(left);
         Ok(changes)
     }
 
@@ -142,10 +169,11 @@ impl Upgrade<'_> {
                 let is_of_new = !self.of_old.options.iter().any(|(name, _)| name == option);
                 let removed = renamed::removed(option);
                 if !is_of_new || removed.is_none() && replacement.is_none() {
+                    // Else it is misspelled.
                     if instead.is_some() {
                         changes.said.push(becomes.clone());
+                        changes.options.push(becomes);
                     }
-                    changes.options.push(becomes);
                     continue;
                 }
                 changes.refused.push(one.refused(&written, removed));
@@ -160,26 +188,16 @@ impl Upgrade<'_> {
         Ok(())
     }
 
-    /// # Errors
-    /// If both versions refuse a value.
     fn refused(&self, changes: &mut Changes) -> anyhow::Result<()> {
         let mut refused = refused_options(&self.new, &self.config, self.work)?;
         if refused.is_empty() {
             return Ok(());
         }
         let by_old = refused_options(&self.old, &self.config, self.work)?;
-        if let Some(one) = refused.iter().find(|new| by_old.iter().any(|old| old.option == new.option)) {
-            return Err(Usage(format!(
-                "both {} and {} reject `{} = {}` of config {}: {}. This is unrelated to the upgrade: correct or remove it, or \
-                 use builds that accept it",
-                self.old.label(),
-                self.new.label(),
-                one.option,
-                one.value,
-                self.config.name,
-                one.reason
-            ))
-            .into());
+        let is_of_both = |new: &LeftOut| by_old.iter().any(|old| old.option == new.option);
+        (changes.of_both, refused) = refused.into_iter().partition(is_of_both);
+        if refused.is_empty() {
+            return Ok(());
         }
         let names: Vec<&str> = refused.iter().map(|one| &*one.option).collect();
         let defaults = defaults_of(&self.new, &self.config, &names, self.work)?;

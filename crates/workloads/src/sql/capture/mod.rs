@@ -141,6 +141,12 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
         }
         Dialect::Mysql => ("mysql", "mysqldump --hex-blob DATABASE > dump.sql", "mysql-8.0", "mysql-9.7"),
     };
+    let left_out = match left_out {
+        0 => "\n# ".to_owned(),
+        _ => format!(
+            " {left_out} other\n# statements (transactions, settings, schema, bulk loads) are left out. "
+        ),
+    };
     let has_values =
         !tests.iter().filter_map(Kind::form).flat_map(|form| &form.literals).any(|one| one.is_parameter);
     let check = match has_values {
@@ -152,8 +158,7 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
         }
     };
     let mut text = format!(
-        "# Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time. {left_out} other\n\
-         # statements (transactions, settings, schema, bulk loads) are left out. {check}\n\
+        "# Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time.{left_out}{check}\n\
          # your versions, then: rqps run THIS_FILE. Before an upgrade, with your config:\n\
          # rqps upgrade {old} {new} --config FILE --plan THIS_FILE\n\n\
          name = \"captured\"\nbase = \"old\"\nprotocol = \"isolated\"\nbudget = \"15m\"\n\n\
