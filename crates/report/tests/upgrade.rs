@@ -68,8 +68,13 @@ fn an_upgrade_is_on_every_page_of_its_run() {
         .settings
         .extend([setting("ssl_groups", "X25519", false), setting("some", "a=on,b=on,c=on", true)]);
     run.arms[0].config_text.push_str("\nssl_ecdh_curve = X25519\n");
+    // A switch that became a list of words is the same, however it is spelled.
+    for (arm, value) in [(0, "on"), (2, "yes")] {
+        run.arms[arm].settings.push(setting("log_connections", value, false));
+    }
     let text = whole(&run);
     assert!(text.contains("ssl_groups = X25519") && text.contains("some c=on"), "{text}");
+    assert!(!text.contains("log_connections"), "{text}");
     // What follows from an option whose value is refused is no changed default.
     for (arm, value) in [(0, "utf8mb3"), (2, "utf8mb4")] {
         let settings =
@@ -151,13 +156,17 @@ fn an_upgrade_tells_an_option_that_only_plugins_know() {
         left("of_both", true, None),
         left("written_loosely", false, None),
     ]);
+    for (arm, version) in [(0, "17.7"), (2, "18.1")] {
+        let reason = format!("unknown to PostgreSQL {version}");
+        run.arms[arm].left_out.push(rqps_model::LeftOut { reason, ..left("of_neither", true, None) });
+    }
     let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("not checked: of_both (unknown), of_neither (unknown to both)"), "{text}");
     assert!(
         text.contains("it does not know 1 of its options. Before the upgrade, change of_plugin."),
         "{text}"
     );
     assert!(text.contains("- of_plugin = 1: use of_other = 1"), "{text}");
-    assert!(text.contains("not checked: of_both (unknown)"), "{text}");
 }
 
 /// The answer and the tests come first; long lists are cut and say where they are whole.
@@ -190,7 +199,9 @@ fn a_terminal_has_an_upgrade_in_short() {
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = unwrapped(&text);
     let at = |part: &str| words.find(part).unwrap_or_else(|| panic!("no {part}: {text}"));
-    let parts = ["does not know 15 of its options", "p99 us", "Your config", "work_mem 1 → 2", "A/A check"];
+    let last = "removed_in_the_new_version_13, removed_in_the_new_version_14.";
+    let parts =
+        ["does not know 15 of its options", last, "p99 us", "Your config", "work_mem 1 → 2", "A/A check"];
     assert!(parts.map(at).is_sorted(), "{text}");
     assert!(
         words.contains("; 31 more. Options that only PostgreSQL 18.1 has: 0 (see `--format markdown`)."),
