@@ -300,7 +300,8 @@ fn names(text: &str, name: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
 }
 
-/// Those warnings that are about an option of the config: others are about the host, or about what rqps sets, `managed`.
+/// Those warnings that are about an option of the config: others are about the host, or about what rqps sets
+/// (`managed`).
 fn warnings_about(
     Ingredients { config, system, .. }: &Ingredients,
     managed: &[(String, String)],

@@ -208,8 +208,8 @@ pub(crate) trait Known {
         Ok(None)
     }
 
-    /// Why a server of the build does not start with a value that its program accepts when it is only asked; `None` if it
-    /// starts, or the program tells of all such values.
+    /// Why a server of the build does not start with a value that its program accepts when it is only asked; `None` if
+    /// it starts, or the program tells of all such values.
     fn refusal_at_start(&self, _option: (&str, &str)) -> Result<Option<String>> {
         Ok(None)
     }
