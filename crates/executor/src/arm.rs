@@ -284,7 +284,11 @@ pub(crate) fn record(
         control: arm.control,
         env: arm.env.clone(),
         after_load: arm.after_load.clone(),
-        facts: facts.into_iter().chain(family).chain(warnings_about(config, warnings)).collect(),
+        facts: facts
+            .into_iter()
+            .chain(family)
+            .chain(warnings_about(ingredients, managed, warnings))
+            .collect(),
         settings,
     }
 }
@@ -296,16 +300,24 @@ fn names(text: &str, name: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
 }
 
-/// Those warnings that name an option of the config or its value: others are about the host, or about what rqps sets.
-fn warnings_about(config: &Config, warnings: Vec<String>) -> impl Iterator<Item = Setting> {
+/// Those warnings that are about an option of the config: others are about the host, or about what rqps sets
+/// (`managed`).
+fn warnings_about(
+    Ingredients { config, system, .. }: &Ingredients,
+    managed: &[(String, String)],
+    warnings: Vec<String>,
+) -> impl Iterator<Item = Setting> {
+    let is_managed = |option: &String| managed.iter().any(|(name, _)| name == option);
     let is_about = |warning: &String| {
+        let behind = system.options_behind(warning);
         let normalized = warning.to_ascii_lowercase().replace("--", " ").replace('-', "_");
-        config.options.iter().any(|(option, value)| {
+        config.options.iter().filter(|(option, _)| !is_managed(option)).any(|(option, value)| {
             let is_word =
                 value.len() >= WORD_MIN && value.chars().all(|c| c.is_ascii_alphabetic() || "_.".contains(c));
             // Some name it in words: `sql modes`.
             let in_words = option.contains('_') && normalized.contains(&option.replace('_', " "));
-            names(&normalized, option) || in_words || is_word && warning.contains(value.as_str())
+            let is_named = names(&normalized, option) || in_words || behind.contains(&option.as_str());
+            is_named || is_word && warning.contains(value.as_str())
         })
     };
     let about: Vec<String> = warnings.into_iter().filter(is_about).collect();

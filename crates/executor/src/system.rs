@@ -69,6 +69,11 @@ pub trait System: Sync {
         }
     }
 
+    /// Options that a warning of an instance is about without naming them.
+    fn options_behind(&self, _warning: &str) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The options of a config that the build does not know, without those of shipped configs. `scratch` is a directory
     /// that the servers' user can enter.
     fn unknown_options(

@@ -22,8 +22,9 @@ enum Value {
     NoProtocols,
 }
 
-const RENAMED: [(&str, &str, Value); 18] = [
-    ("default_authentication_plugin", "authentication_policy", Value::Plugin),
+const RENAMED: [(&str, &str, Value); 19] = [
+    ("checkpoint_segments", "max_wal_size", Value::Times(48, "MB")),
+    ("default_authentication_plugin", POLICY, Value::Plugin),
     ("expire_logs_days", "binlog_expire_logs_seconds", Value::Times(86_400, "")),
     ("force_parallel_mode", "debug_parallel_query", Value::Same),
     ("innodb_file_io_threads", "innodb_read_io_threads", Value::Same),
@@ -50,8 +51,13 @@ const OFF: [&str; 3] = ["0", "off", "false"];
 const FILES_OPTION: &str = "innodb_log_files_in_group";
 /// MySQL's default of [`FILES_OPTION`].
 const FILES_DEFAULT: u64 = 2;
+const POLICY: &str = "authentication_policy";
 /// Not in MySQL 9.0 and later.
 const REMOVED_PLUGIN: &str = "mysql_native_password";
+
+const LATER_PLUGIN: &str = "caching_sha2_password";
+const MOVE_ACCOUNTS: &str =
+    "accounts must move to caching_sha2_password first; MySQL 9 has no mysql_native_password";
 
 /// Options that came and went between two versions neither of which may know them, and the version without them.
 const REMOVED: [(&str, &str); 1] = [(REMOVED_PLUGIN, "MySQL 9.0")];
@@ -109,6 +115,9 @@ pub fn replaced_value(option: &str, value: &str, in_effect: &str) -> Option<Repl
         RENAMED_VALUES.iter().find(|(name, old, ..)| *name == option && old.eq_ignore_ascii_case(value));
     if let Some((_, _, new, advice)) = renamed {
         return Some(replacement((*new).to_owned(), advice));
+    }
+    if option == POLICY && value.contains(REMOVED_PLUGIN) {
+        return Some(replacement(value.replace(REMOVED_PLUGIN, LATER_PLUGIN), MOVE_ACCOUNTS));
     }
     let removed = REMOVED_ELEMENTS.iter().find(|(name, _)| *name == option).map(|(_, removed)| *removed);
     let without_removed = removed.and_then(|removed| {
@@ -236,9 +245,7 @@ pub fn replacement(
             (all.map(|all| format!("{all}{unit}")), "")
         }
         Value::Verbosity => (number().map(|warnings| (warnings + 1).min(3).to_string()), ""),
-        Value::Plugin if value == REMOVED_PLUGIN => {
-            (None, "accounts must move to caching_sha2_password first; MySQL 9 has no mysql_native_password")
-        }
+        Value::Plugin if value == REMOVED_PLUGIN => (Some(LATER_PLUGIN.to_owned()), MOVE_ACCOUNTS),
         Value::Plugin => (Some(value.to_owned()), ""),
         Value::NoProtocols if OFF.iter().any(|off| off.eq_ignore_ascii_case(value)) => {
             (Some(EMPTY.to_owned()), "")
@@ -280,6 +287,9 @@ mod tests {
         let known = [
             "wal_keep_size",
             "replica_parallel_workers",
+            "rpl_semi_sync_source_wait_for_replica_count",
+            "group_replication_ip_allowlist",
+            "max_wal_size",
             "binlog_expire_logs_seconds",
             "innodb_redo_log_capacity",
             "authentication_policy",
@@ -293,6 +303,15 @@ mod tests {
         let line = |option, value| replacement(option, value).unwrap().line();
         assert_eq!(line("wal_keep_segments", "32").as_deref(), Some("wal_keep_size = 512MB"));
         assert_eq!(line("slave_parallel_workers", "4").as_deref(), Some("replica_parallel_workers = 4"));
+        assert_eq!(
+            line("rpl_semi_sync_master_wait_for_slave_count", "1").as_deref(),
+            Some("rpl_semi_sync_source_wait_for_replica_count = 1")
+        );
+        assert_eq!(
+            line("group_replication_ip_whitelist", "AUTOMATIC").as_deref(),
+            Some("group_replication_ip_allowlist = AUTOMATIC")
+        );
+        assert_eq!(line("checkpoint_segments", "32").as_deref(), Some("max_wal_size = 1536MB"));
         assert_eq!(line("expire_logs_days", "7").as_deref(), Some("binlog_expire_logs_seconds = 604800"));
         assert_eq!(line("innodb_log_file_size", "128M").as_deref(), Some("innodb_redo_log_capacity = 384M"));
         assert_eq!(line("log_warnings", "2").as_deref(), Some("log_error_verbosity = 3"));
@@ -300,10 +319,8 @@ mod tests {
         assert_eq!(line("ssl", "OFF").as_deref(), Some("tls_version = ''"));
         assert_eq!(replacement("ssl", "1"), None);
         let native = replacement("default_authentication_plugin", "mysql_native_password").unwrap();
-        assert!(
-            native.line().is_none() && native.text().contains("caching_sha2_password first"),
-            "{native:?}"
-        );
+        assert_eq!(native.line().as_deref(), Some("authentication_policy = caching_sha2_password"));
+        assert!(native.text().contains("caching_sha2_password first"), "{native:?}");
         assert_eq!(replacement("tx_isolation", "READ-COMMITTED"), None);
         assert_eq!(replacement("work_mem", "4MB"), None);
     }
@@ -322,6 +339,13 @@ mod tests {
             ("tls_version", "TLSv1,TLSv1.1,TLSv1.2", "", "tls_version = TLSv1.2"),
             ("sql_mode", "STRICT_ALL_TABLES,no_auto_create_user", "", "sql_mode = STRICT_ALL_TABLES"),
             ("optimizer_switch", "mrr=on,gone=off", "mrr=off,x=on", "optimizer_switch = mrr=on"),
+            (
+                "authentication_policy",
+                "mysql_native_password,,",
+                "",
+                "authentication_policy = caching_sha2_password,, (accounts must move to caching_sha2_password first; \
+                 MySQL 9 has no mysql_native_password)",
+            ),
         ] {
             assert_eq!(text(option, value, in_effect).as_deref(), Some(instead));
         }

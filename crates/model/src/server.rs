@@ -44,12 +44,14 @@ pub struct LeftOut {
     pub instead: Option<String>,
 }
 
-/// What MySQL 8.0.26 began to rename, in everything that has to do with replication.
-const LATER_WORDS: [(&str, &str); 2] = [("slave", "replica"), ("master", "source")];
+/// What MySQL 8.0.22 and 8.0.26 began to rename, in everything that has to do with replication.
+const LATER_WORDS: [(&str, &str); 3] =
+    [("slave", "replica"), ("master", "source"), ("whitelist", "allowlist")];
 
-/// Later names of an option or a plugin of MySQL, if some have been renamed alike.
-pub fn later_words(name: &str) -> impl Iterator<Item = String> {
-    LATER_WORDS.iter().map(move |(old, new)| name.replace(old, new)).filter(move |later| later != name)
+/// The later name of an option or a plugin of MySQL, if it has words that have been renamed in others.
+pub fn later_words(name: &str) -> Option<String> {
+    let later = LATER_WORDS.iter().fold(name.to_owned(), |name, (old, new)| name.replace(old, new));
+    (later != name).then_some(later)
 }
 
 /// A setting as reported by the server.

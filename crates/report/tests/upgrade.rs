@@ -151,13 +151,31 @@ fn an_upgrade_tells_an_option_that_only_plugins_know() {
         left("of_both", true, None),
         left("written_loosely", false, None),
     ]);
+    for (arm, version) in [(0, "17.7"), (2, "18.1")] {
+        let reason = format!("unknown to PostgreSQL {version}");
+        run.arms[arm].left_out.push(rqps_model::LeftOut { reason, ..left("of_neither", true, None) });
+    }
     let text = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(text.contains("not checked: of_both (unknown), of_neither (unknown to both)"), "{text}");
     assert!(
         text.contains("it does not know 1 of its options. Before the upgrade, change of_plugin."),
         "{text}"
     );
     assert!(text.contains("- of_plugin = 1: use of_other = 1"), "{text}");
-    assert!(text.contains("not checked: of_both (unknown)"), "{text}");
+}
+
+/// A switch may have become one of several words.
+#[test]
+fn a_switch_that_is_only_spelled_otherwise_is_not_told() {
+    let results = tempfile::tempdir().unwrap();
+    let settings =
+        |new| vec![(0, "log_connections", "on"), (1, "log_connections", "on"), (2, "log_connections", new)];
+    for (new, is_told) in [("yes", false), ("receipt", true)] {
+        let results = results.path().join(new);
+        let run = self::run(&results, &Spec { blocks: 0, settings: settings(new), ..Spec::mixed() });
+        let text = rqps_report::upgrade(&run, Format::Markdown, Screen::default()).unwrap();
+        assert_eq!(text.contains("log_connections"), is_told, "{text}");
+    }
 }
 
 /// The answer and the tests come first; long lists are cut and say where they are whole.
@@ -190,7 +208,9 @@ fn a_terminal_has_an_upgrade_in_short() {
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = unwrapped(&text);
     let at = |part: &str| words.find(part).unwrap_or_else(|| panic!("no {part}: {text}"));
-    let parts = ["does not know 15 of its options", "p99 us", "Your config", "work_mem 1 → 2", "A/A check"];
+    let last = "removed_in_the_new_version_13, removed_in_the_new_version_14.";
+    let parts =
+        ["does not know 15 of its options", last, "p99 us", "Your config", "work_mem 1 → 2", "A/A check"];
     assert!(parts.map(at).is_sorted(), "{text}");
     assert!(
         words.contains("; 31 more. Options that only PostgreSQL 18.1 has: 0 (see `--format markdown`)."),

@@ -126,14 +126,14 @@ pub(crate) trait System: Sync {
 
     fn advice(&self, tail: &str) -> Option<&'static str> {
         let mut causes = self.causes().iter();
-        let known = causes.find(|(signs, _)| signs.iter().any(|sign| tail.contains(sign)));
+        let known = causes.find(|(signs, _)| signs.iter().any(|sign| line_with(sign, tail).is_some()));
         known.map(|(_, advice)| *advice)
     }
 
     /// The line of a log that shows a known cause, or its only line.
     fn telling_line<'t>(&self, tail: &'t str) -> Option<&'t str> {
         let signs = self.causes().iter().flat_map(|(signs, _)| signs.iter());
-        let known = signs.filter_map(|sign| tail.lines().find(|line| line.contains(sign))).next();
+        let known = signs.filter_map(|sign| line_with(sign, tail)).next();
         known.or_else(|| Some(tail.trim()).filter(|line| !line.is_empty() && !line.contains('\n')))
     }
 
@@ -155,6 +155,14 @@ pub(crate) trait System: Sync {
 
     /// Signals that stop its servers.
     fn signals(&self) -> Signals;
+}
+
+/// Mark of lines in a server's log in spite of which it went on, such as without large pages.
+const WARNING: &str = "[Warning]";
+
+/// The first line of a log with a sign, but for warnings.
+fn line_with<'t>(sign: &str, tail: &'t str) -> Option<&'t str> {
+    tail.lines().find(|line| line.contains(sign) && !line.contains(WARNING))
 }
 
 /// Marks of lines in a server's log without which it would have started.
@@ -197,6 +205,12 @@ pub(crate) trait Known {
 
     /// Why the build refuses values of options that it knows; `None` if it accepts all, or only its start can tell.
     fn refusal(&self, _options: &[(&str, &str)]) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// Why a server of the build does not start with a value that its program accepts when it is only asked; `None` if
+    /// it starts, or the program tells of all such values.
+    fn refusal_at_start(&self, _option: (&str, &str)) -> Result<Option<String>> {
         Ok(None)
     }
 

@@ -135,16 +135,20 @@ pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result
                 options.push((option.as_str(), value.as_str()));
             }
         }
+        let mut refused = Vec::new();
         // Each question starts the build's program.
-        if known.refusal(&options)?.is_none() {
-            return Ok(Vec::new());
+        if known.refusal(&options)?.is_some() {
+            let mut accepted = Vec::new();
+            refused = refused_beside(known, &mut accepted, options)?;
+            if !accepted.is_empty() && !refused.is_empty() {
+                // An option may need one that comes later, as a collation its character set.
+                let again = refused.into_iter().map(|(one, _)| one).collect();
+                refused = refused_beside(known, &mut accepted, again)?;
+            }
+            options = accepted;
         }
-        let mut accepted = Vec::new();
-        let mut refused = refused_beside(known, &mut accepted, options)?;
-        if !accepted.is_empty() && !refused.is_empty() {
-            // An option may need one that comes later, as a collation its character set.
-            let again = refused.into_iter().map(|(one, _)| one).collect();
-            refused = refused_beside(known, &mut accepted, again)?;
+        for one in options {
+            refused.extend(known.refusal_at_start(one)?.map(|message| (one, message)));
         }
         let left_out = refused.into_iter().map(|((option, value), message)| LeftOut {
             option: option.to_owned(),

@@ -26,6 +26,20 @@ const SIGNS: [&str; 3] = ["[Warning] ", "[ERROR] ", "WARNING:"];
 /// Beginning of MySQL's codes.
 const CODE: &str = "MY-";
 
+/// What MySQL needs files and values for that others can connect with TLS.
+const OF_TLS: [&str; 8] =
+    ["ssl_ca", "ssl_capath", "ssl_cert", "ssl_cipher", "ssl_crl", "ssl_crlpath", "ssl_key", "tls_version"];
+
+/// MySQL's codes of warnings whose texts name no option: TLS could not be set up, or memory not be had in large pages.
+const BEHIND: [(&str, &[&str]); 3] =
+    [("MY-010069", &OF_TLS), ("MY-012681", &["large_pages"]), ("MY-013595", &OF_TLS)];
+
+/// Options that a warning is about without naming them.
+pub(crate) fn options_behind(warning: &str) -> &'static [&'static str] {
+    let code = warning.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(code, _)| code);
+    BEHIND.iter().find(|(known, _)| code == Some(*known)).map_or(&[], |(_, options)| options)
+}
+
 /// The texts of warnings in a log, and of errors, each once.
 pub(crate) fn warnings(log: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -69,5 +83,7 @@ mod tests {
             "[MY-010736] Couldn't load plugin named 'x.so'.",
         ];
         assert_eq!(warnings(log), expected);
+        assert_eq!(options_behind("[MY-012681] [InnoDB] mmap(138412032 bytes) failed"), ["large_pages"]);
+        assert!(options_behind(expected[0]).is_empty() && options_behind("MY-012681").is_empty());
     }
 }

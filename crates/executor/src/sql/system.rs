@@ -2,7 +2,7 @@
 
 use super::adapter::{Adapter, CLIENT_NAME, Settling};
 use super::adapters::adapter;
-use super::log::{SEARCHED_LINES, warnings};
+use super::log::{SEARCHED_LINES, options_behind, warnings};
 use super::mysql::Mysql;
 use super::postgres::Postgres;
 use crate::arm::ActiveArm;
@@ -46,6 +46,10 @@ impl System for SqlSystem {
 
     fn method_of_blocks(&self) -> (&'static str, &'static str) {
         self.0.method_of_blocks()
+    }
+
+    fn options_behind(&self, warning: &str) -> &'static [&'static str] {
+        options_behind(warning)
     }
 
     fn open(&self, spec: &ServerSpec, stop: &AtomicBool) -> ServerResult<Box<dyn Instance>> {

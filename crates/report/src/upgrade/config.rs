@@ -5,14 +5,13 @@ use rqps_explain::{Difference, DifferenceKind, is_in_config};
 use rqps_model::{LeftOut, SET_IN_BLOCKS, ServerSetting, clipped};
 use rqps_store::Arm;
 
-use super::{NAMES_MAX, Upgrade, product};
+use super::{Upgrade, product};
 use crate::document::{Block, Cell, Column, Table};
 use crate::words;
 
 /// The longest value of a refused option that is told.
 const IN_EFFECT_MAX: usize = 60;
-/// Options that a terminal lists, and their longest values.
-const SHORT_MAX: usize = 24;
+/// The longest value that a terminal lists.
 const SHORT_VALUE_MAX: usize = 40;
 
 /// What becomes of an option of the config.
@@ -69,6 +68,17 @@ impl Fate {
     }
 }
 
+/// Spellings of a switch: on, and off.
+const SWITCHES: [[&str; 4]; 2] = [["1", "on", "true", "yes"], ["0", "off", "false", "no"]];
+
+/// Whether two values differ at most in how a switch is spelled, as where it became one of several words.
+fn is_same_switch(one: &str, other: &str) -> bool {
+    let is_in = |spellings: &&[&str; 4], value: &str| {
+        spellings.iter().any(|spelling| spelling.eq_ignore_ascii_case(value))
+    };
+    SWITCHES.iter().any(|spellings| is_in(&spellings, one) && is_in(&spellings, other))
+}
+
 impl Upgrade<'_, '_> {
     /// That the new version does not start with the config, and what must be changed.
     pub(super) fn start(&self) -> Option<String> {
@@ -98,7 +108,7 @@ impl Upgrade<'_, '_> {
             [("change", replaced), ("remove", removed)].into_iter().filter(|(_, all)| !all.is_empty());
         let to_do = to_do.map(|(verb, all)| {
             let names: Vec<&str> = all.iter().map(|left| left.option.as_str()).collect();
-            format!("{verb} {}", words::names(&names, NAMES_MAX))
+            format!("{verb} {}", names.join(", "))
         });
         Some(format!(
             "{} does not start with config {} as it is written: it {reasons}. Before the upgrade, {}.",
@@ -174,13 +184,11 @@ impl Upgrade<'_, '_> {
         let fates = self.fates(differences);
         let is_removed = |fate: &&Fate| fate.kind == Kind::Unknown && fate.instead.is_none();
         let (removed, others): (Vec<&Fate>, Vec<&Fate>) = fates.iter().partition(is_removed);
-        let mut items: Vec<String> = others.iter().take(SHORT_MAX).map(|fate| fate.item()).collect();
+        let mut items: Vec<String> = others.iter().map(|fate| fate.item()).collect();
         if !removed.is_empty() {
             let lines: Vec<String> = removed.iter().map(|fate| fate.line()).collect();
-            items.push(format!("not known any more; remove {}", words::names(&lines, SHORT_MAX)));
+            items.push(format!("not known any more; remove {}", lines.join(", ")));
         }
-        let more = others.len().saturating_sub(SHORT_MAX);
-        items.extend((more > 0).then(|| format!("{more} more: {}", self.details())));
         let list = match items.is_empty() {
             true => Block::Text(self.alike()),
             false => Block::Items(items),
@@ -209,6 +217,7 @@ impl Upgrade<'_, '_> {
         };
         for one in differences.iter().filter(|one| one.kind == DifferenceKind::Setting) {
             if let (Some(value), Some(now)) = (&one.base, &one.arm)
+                && !is_same_switch(value, now)
                 && !self.is_replacement(&one.name)
                 && !left_out.iter().any(|left| left.refused && left.option == one.name)
             {
@@ -292,14 +301,24 @@ impl Upgrade<'_, '_> {
     fn of_neither(&self) -> Vec<String> {
         let left_out = self.new_arm().left_out.iter();
         let left_out = left_out.filter(|left| !self.is_told(left) && left.taken.is_none());
-        let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
-        for LeftOut { option, reason, .. } in left_out {
-            match by_reason.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, options)) => options.push(option),
-                None => by_reason.push((reason, vec![option])),
+        let mut by_reason: Vec<(String, Vec<&str>)> = Vec::new();
+        for left in left_out {
+            let reason = self.reason_of_both(left);
+            match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, options)) => options.push(&left.option),
+                None => by_reason.push((reason, vec![&left.option])),
             }
         }
         by_reason.iter().map(|(reason, options)| format!("{} ({reason})", options.join(", "))).collect()
+    }
+
+    /// The reason for which the new version leaves out an option, told of both if it is also the old one's.
+    fn reason_of_both(&self, left: &LeftOut) -> String {
+        let of_both = |arm: &Arm, reason: &str| reason.replace(&product(arm), "both");
+        let reason = of_both(self.new_arm(), &left.reason);
+        let mut of_old = self.old_arm().left_out.iter().filter(|old| old.option == left.option);
+        let is_alike = of_old.any(|old| of_both(self.old_arm(), &old.reason) == reason);
+        if is_alike { reason } else { left.reason.clone() }
     }
 
     /// What was not measured as the config has it, on both versions.

@@ -37,6 +37,13 @@ const GLOBAL_PRIV_SINCE: u32 = 100_400;
 /// SQL files of builds that do not initialize themselves; they expect the database `mysql`.
 const SYSTEM_TABLES: [&str; 2] = ["mysql_system_tables.sql", "mysql_system_tables_data.sql"];
 
+/// The password of rqps's account need not satisfy the policy of the config's plugins.
+const NO_PASSWORD_POLICY: [&str; 3] = [
+    "--loose-validate-password=OFF",
+    "--loose-simple-password-check=OFF",
+    "--loose-cracklib-password-check=OFF",
+];
+
 /// Hosts of clients.
 const HOSTS: [&str; 2] = ["localhost", "127.0.0.1"];
 
@@ -142,6 +149,7 @@ impl Initialization<'_> {
             .command()
             .arg(self.defaults_file())
             .arg(format!("--init-file={SECRET_INPUT}"))
+            .args(NO_PASSWORD_POLICY)
             .stdin(secret_input(&self.account_statements(), user)?);
         let (mut child, log) = self.new.start(guarded)?;
         let start = Instant::now();

@@ -280,7 +280,9 @@ mod tests {
         assert!(
             hint("[ERROR] InnoDB: Error number 28 means 'No space left on device'").contains("disk is full")
         );
-        assert!(hint("mmap(24696061952 bytes) failed; errno 12").contains("`sized`"));
+        let mmap = |level| format!("[{level}] [MY-012681] [InnoDB] mmap(24696061952 bytes) failed; errno 12");
+        assert!(hint(&mmap("ERROR")).contains("`sized`"));
+        assert_eq!(hint(&mmap("Warning")), "", "it falls back from large pages");
         assert_eq!(hint("[ERROR] Aborting"), "");
     }
 }

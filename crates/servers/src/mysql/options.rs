@@ -152,9 +152,30 @@ pub(crate) fn with_file(
     Ok((KnownOptions::parse(&String::from_utf8_lossy(&output.stdout)), output))
 }
 
+/// Has a build create system tables with an options file, in an empty directory: what it says.
+pub(crate) fn initialized(
+    layout: &Layout,
+    user: &ServerUser,
+    file: &Path,
+    data_dir: &Path,
+) -> Result<Output> {
+    let defaults = format!("--defaults-file={}", file.display());
+    ask((layout, user), &defaults, data_dir, &["--initialize-insecure".to_owned()])
+}
+
 fn list(
     layout: &Layout,
     user: &ServerUser,
+    defaults: &str,
+    data_dir: &Path,
+    options: &[String],
+) -> Result<Output> {
+    let listing = ["--verbose", "--help"].map(str::to_owned);
+    ask((layout, user), defaults, data_dir, &[options, &listing].concat())
+}
+
+fn ask(
+    (layout, user): (&Layout, &ServerUser),
     defaults: &str,
     data_dir: &Path,
     options: &[String],
@@ -166,8 +187,7 @@ fn list(
         .arg(format!("--basedir={}", layout.basedir.display()))
         .arg(format!("--lc-messages-dir={}", layout.share_dir.display()))
         .arg(format!("--datadir={}", data_dir.display()))
-        .args(options)
-        .args(["--verbose", "--help"]);
+        .args(options);
     Ok(guarded.output()?)
 }
 

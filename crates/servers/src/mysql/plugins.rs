@@ -45,6 +45,12 @@ const OF_COMPONENTS: char = '.';
 const COMPONENT: &str = "component_";
 const EXTENSION: &str = ".so";
 
+/// Keyrings as plugins, which MySQL 8.4 removed, and the components that can have their keys.
+const KEYRINGS: [(&str, &str); 2] = [
+    ("keyring_encrypted_file", "component_keyring_encrypted_file"),
+    ("keyring_file", "component_keyring_file"),
+];
+
 /// Whether an option, by its name, is one of a plugin that may be missing.
 pub fn is_of_a_plugin(option: &str) -> bool {
     OF_PLUGINS.iter().any(|beginning| option.starts_with(beginning))
@@ -63,10 +69,10 @@ pub(crate) fn without_plugin(
     }
     let plugins = of_build((build, layout, user))?;
     if let Some(file) = plugins.get(option) {
-        let reason = format!("{title} knows it only with its plugin {file}");
+        let reason = format!("known to {title} only with its plugin {file}");
         return Ok(LeftOut { unknown: false, ..left(reason) });
     }
-    if let Some((name, file)) = later_words(option).find_map(|name| plugins.get_key_value(&name)) {
+    if let Some((name, file)) = later_words(option).and_then(|name| plugins.get_key_value(&name)) {
         let reason = format!("unknown to {title}, whose plugin {file} has {name}");
         return Ok(LeftOut { instead: Some(format_option(name, value)), ..left(reason) });
     }
@@ -97,16 +103,26 @@ pub(crate) fn missing(
         return None;
     }
     let later: Vec<String> =
-        missing.iter().filter_map(|entry| later_words(entry).find(|later| is_here(later))).collect();
+        missing.iter().filter_map(|entry| later_words(entry).filter(|later| is_here(later))).collect();
     let left = LeftOut {
         option: option.to_owned(),
         value: missing.join(";"),
-        reason: format!("{build} has no such plugin and starts without it"),
+        reason: format!("{build} has no such plugin and starts without it{}", migration(&missing)),
         without_effect: true,
         instead: (!later.is_empty()).then(|| format_option(option, &later.join(";"))),
         ..LeftOut::default()
     };
     Some((left, here.join(";")))
+}
+
+/// What must precede the end of a keyring's plugin: without their keys, encrypted tables cannot be read.
+fn migration(missing: &[&str]) -> String {
+    let component = |entry: &&str| {
+        let known = KEYRINGS.iter().find(|(plugin, _)| entry.contains(plugin));
+        known
+            .map(|(_, component)| format!("; encrypted tables need their keys migrated to {component} first"))
+    };
+    missing.iter().find_map(component).unwrap_or_default()
 }
 
 /// The plugins that a config loads and the build has, `name=file;file`.
@@ -171,7 +187,11 @@ mod tests {
         let (left, here) = missing("plugin_load", "rpl_semi_sync_master=semisync_master.so").unwrap();
         assert_eq!(left.instead.as_deref(), Some("plugin_load = rpl_semi_sync_source=semisync_source.so"));
         assert_eq!(here, "");
-        assert_eq!(missing("early_plugin_load", "keyring_file.so").unwrap().0.instead, None);
+        let (left, _) = missing("early_plugin_load", "keyring_file.so").unwrap();
+        assert!(
+            left.instead.is_none() && left.reason.contains("migrated to component_keyring_file"),
+            "{left:?}"
+        );
         for (option, value) in [("plugin_load", "clone=mysql_clone.so"), ("plugin_load_add", "mysql_clone")] {
             assert!(missing(option, value).is_none(), "{value}");
         }

@@ -79,6 +79,12 @@ const CREATES_TLS_KEY_SINCE: u32 = 110_400;
 const POOL_SIZE: &str = "innodb_buffer_pool_size";
 const POOL_SIZE_MAX: &str = "innodb_buffer_pool_size_max";
 
+/// Options whose values a server checks only once its system tables are there: accounts depend on them.
+const CHECKED_AT_START: [&str; 1] = ["authentication_policy"];
+
+/// What becomes of an unknown option with that prefix.
+const IGNORED: &str = "; ignored because of its prefix loose_";
+
 /// Messages about rejected values.
 const COMPLAINTS: [&str; 5] =
     ["Error while setting value", "Unknown suffix", "unknown variable", "unknown option", "ambiguous option"];
@@ -168,7 +174,7 @@ impl Settings<'_> {
                 }
                 let left = unknown((self.build, self.layout, self.user), (option, value))?;
                 let is_loose = config.loose.iter().any(|loose| loose == option);
-                let reason = left.reason.clone() + if is_loose { "; ignored: loose_" } else { "" };
+                let reason = left.reason.clone() + if is_loose { IGNORED } else { "" };
                 Ok(Some(LeftOut { reason, unknown: left.unknown && !is_loose, ..left }))
             })?;
         let (title, files) = (self.build.dbms.title(), plugins::files(self.layout)?);
@@ -297,6 +303,20 @@ impl Known for OfBuild<'_> {
         let text = format!("[mysqld]\n{}", lines.collect::<String>());
         write_private(&path, text.as_bytes(), Some(self.user))?;
         let (_, output) = options::with_file(&self.layout, self.user, &path, self.place)?;
+        Ok(refusal(&output))
+    }
+
+    fn refusal_at_start(&self, (option, value): (&str, &str)) -> Result<Option<String>> {
+        if !CHECKED_AT_START.contains(&option) {
+            return Ok(None);
+        }
+        let path = self.place.join(FILE);
+        let text = format!("[mysqld]\nsecure_file_priv = NULL\n{}\n", format_option(option, value));
+        write_private(&path, text.as_bytes(), Some(self.user))?;
+        let data_dir = self.place.join("data");
+        make_private_dir(&data_dir, self.user)?;
+        let output = options::initialized(&self.layout, self.user, &path, &data_dir)?;
+        fs::remove_dir_all(&data_dir).map_err(Error::file("remove", &data_dir))?;
         Ok(refusal(&output))
     }
 
