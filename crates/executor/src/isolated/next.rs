@@ -348,9 +348,9 @@ fn affordable(needs: &BTreeMap<&str, usize>, verdicts: &RunVerdicts, left_s: f64
     chosen.into_iter().map(|(test, _)| test.to_owned()).collect()
 }
 
-/// Windows of each reading test in a block of these tests, and the seconds that the block gets longer by. A block of
-/// few tests is mostly restarts, so it gets as many windows as take as long as all else in it: what its contrasts err by is
-/// mostly the windows' own noise.
+/// Windows of each reading test in a block of these tests, and the seconds that the block gets longer by. A block
+/// of few tests is mostly restarts, so it gets as many windows as take as long as all else in it: what its contrasts
+/// err by is mostly the windows' own noise.
 fn windows_of_reads(plan: &Plan, verdicts: &RunVerdicts, tests: &[String], left_s: f64) -> (u32, f64) {
     let planned = plan.blocks().windows;
     let reads = tests.iter().filter(|name| plan.step(name).is_some_and(|test| !test.writes)).count();
