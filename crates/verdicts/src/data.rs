@@ -193,34 +193,32 @@ fn measured(
         Some((at.block, window.action.arm.as_str(), at.window, figure_of(window, turns, metric)?))
     });
     let mut blocks = blocks_of(run, done, figures);
+    let errors = windows.filter_map(|window| {
+        Some((window.placement?.block, window.action.arm.as_str(), turns.error(window, metric)?))
+    });
+    let mut errors = errors_within(run, errors);
     for block in &mut blocks {
-        let of_block =
-            windows.clone().filter(|window| window.placement.is_some_and(|at| at.block == block.block));
-        block.errors = errors_within(run, of_block, |window| turns.error(window, metric));
+        block.errors = errors.remove(&block.block).unwrap_or_default();
     }
     blocks
 }
 
-/// Standard errors of the means over a block's windows, per arm; empty if windows tell none.
+/// Standard errors of the means over a block's windows, per arm, from those of windows (block, arm, error).
 fn errors_within<'a>(
     run: &Run,
-    windows: impl Iterator<Item = &'a Recorded<Window>>,
-    error: impl Fn(&Recorded<Window>) -> Option<f64>,
-) -> Vec<Option<f64>> {
-    let mut of_arms = vec![Vec::new(); run.arms.len()];
-    for (window, error) in windows.filter_map(|window| Some((window, error(window)?))) {
-        if let Some(arm) = arm_index(run, &window.action.arm) {
-            of_arms[arm].push(error);
+    errors: impl Iterator<Item = (u32, &'a str, f64)>,
+) -> BTreeMap<u32, Vec<Option<f64>>> {
+    let mut of_arms: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
+    for (block, arm, error) in errors {
+        if let Some(arm) = arm_index(run, arm) {
+            of_arms.entry(block).or_insert_with(|| vec![Vec::new(); run.arms.len()])[arm].push(error);
         }
-    }
-    if of_arms.iter().all(Vec::is_empty) {
-        return Vec::new();
     }
     let of_mean = |errors: &Vec<f64>| {
         let squares: f64 = errors.iter().map(|error| error * error).sum();
         (!errors.is_empty()).then(|| squares.sqrt() / errors.len() as f64)
     };
-    of_arms.iter().map(of_mean).collect()
+    of_arms.iter().map(|(block, arms)| (*block, arms.iter().map(of_mean).collect())).collect()
 }
 
 /// Instructions per operation that a program counted, one figure for a whole block.
