@@ -106,6 +106,7 @@ fn timeline(count: usize, width: f64) -> TimelineChart {
         lines: (0..count).map(line).collect(),
         breaks: vec![120.0, 240.0],
         x_title: None,
+        captions: Vec::new(),
         width,
     }
 }

@@ -139,26 +139,24 @@ impl Axes {
             }
         }
         svg.line((left, bottom), (right, bottom), &colours.muted()).end();
-        // The ends come first: labels that would overlap them are dropped.
+        // Labels that would overlap one on their left are dropped.
         let half = |label: &str| text::width(label, SMALL) / 2.0 + 3.0;
-        let mut taken = Vec::new();
-        for (label, at) in [("min", left), ("max", right)] {
-            svg.label(at, bottom + 16.0, "middle").content(label);
-            taken.push((at - half(label), at + half(label)));
-        }
+        svg.label(left, bottom + 16.0, "middle").content("min");
+        let mut taken_until = left + half("min");
         for (label, share) in PERCENTILES.iter().filter(|(_, share)| self.share.contains(1.0 / share)) {
             let at = self.share.at(1.0 / share);
             svg.line((at, top), (at, bottom + 4.0), &colours.grid()).end();
-            let (from, to) = (at - half(label), at + half(label));
-            if taken.iter().all(|(left, right)| to <= *left || from >= *right) {
+            if at - half(label) >= taken_until {
                 svg.label(at, bottom + 16.0, "middle").content(label);
-                taken.push((from, to));
+                taken_until = at + half(label);
             }
         }
         svg.close("g");
         svg.caption(PADDING, top - 9.0, "start").content("latency");
         let title = match right - left > 400.0 {
-            true => "percentile of statements; each step to the right is ten times rarer",
+            true => {
+                "percentile of statements; each step to the right is ten times rarer, curves end at their maximum"
+            }
             false => "percentile of statements",
         };
         svg.caption((left + right) / 2.0, bottom + 31.0, "middle").content(title);

@@ -3,6 +3,7 @@
 //! The y axis begins at zero and covers all values. Long lines are downsampled by [`crate::thin`], which
 //! keeps peaks.
 
+use crate::captions;
 use crate::legend::{Legend, Sample};
 use crate::line::Pen;
 use crate::palette::Theme;
@@ -30,6 +31,8 @@ pub struct TimelineChart {
     pub lines: Vec<Line>,
     /// Boundaries between windows, in seconds.
     pub breaks: Vec<f64>,
+    /// Paragraphs below the plot.
+    pub captions: Vec<String>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
     pub width: f64,
 }
@@ -65,7 +68,8 @@ impl TimelineChart {
             draw_line(&mut svg, (&x, &y), line, phase);
         }
         svg.close("g");
-        svg.finish("timeline", bottom + 36.0, &self.description(), &domain(&x, &y, &self.unit, x_title))
+        let end = captions::draw(&mut svg, &self.captions, bottom + 36.0);
+        svg.finish("timeline", end, &self.description(), &domain(&x, &y, &self.unit, x_title))
     }
 
     fn axes(&self, width: f64, top: f64, bottom: f64) -> (Linear, Linear) {

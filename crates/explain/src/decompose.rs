@@ -9,7 +9,7 @@
 
 use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figures, INSTRUCTIONS, QUEUED};
 use crate::model::{Decomposition, Evidence, Part, PartName};
-use crate::quantity::half_width;
+use crate::quantity::{Quantity, half_width};
 
 /// Metric: the rate that a background writer is meant to keep.
 pub(crate) const BACKGROUND_RATE: &str = "background_target_bytes_per_s";
@@ -43,9 +43,17 @@ fn part(name: PartName, base: f64, arm: f64, change: f64, half_width: f64) -> Pa
 /// Which figures of CPU time this test has.
 #[derive(Clone, Copy)]
 struct Known {
-    instructions: Option<&'static str>,
+    instructions: Option<Instructions>,
     cycles: bool,
     kernel: bool,
+}
+
+/// Instructions per operation. Once a cost is decided they are no longer counted: later blocks have the means.
+#[derive(Clone, Copy)]
+struct Instructions {
+    metric: &'static str,
+    base_mean: f64,
+    arm_mean: f64,
 }
 
 /// Splits the time per operation; `None` if CPU times are missing.
@@ -123,14 +131,18 @@ fn is_positive(figures: &Figures, metric: &str) -> bool {
 }
 
 fn known(figures: &Figures) -> Known {
-    let instructions = instructions_metric(figures).filter(|_| !is_counted_apart(figures));
+    let metric = instructions_metric(figures).filter(|_| !is_counted_apart(figures));
+    let instructions = metric.and_then(|metric| {
+        let Quantity { base: base_mean, arm: arm_mean, .. } = figures.per_op(metric)?;
+        Some(Instructions { metric, base_mean, arm_mean })
+    });
     let positive = |name: &str| is_positive(figures, name);
     let long = |of_arm| {
         figures.total(of_arm, |cell| cell.metric("server_cpu_us")).is_some_and(|us| us >= SPLIT_US_MIN)
     };
     Known {
         instructions,
-        cycles: instructions == Some(INSTRUCTIONS) && positive("server_cycles_user"),
+        cycles: metric == Some(INSTRUCTIONS) && positive("server_cycles_user"),
         kernel: positive("server_user_us") && positive("server_system_us") && long(false) && long(true),
     }
 }
@@ -156,7 +168,8 @@ fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Part> {
     };
     let (base_user, arm_user) = (base_us - base_kernel, arm_us - arm_kernel);
     let both = |metric: &str| Some((positive_per_op(base, metric)?, positive_per_op(arm, metric)?));
-    let (base_count, arm_count) = both(instructions)?;
+    let Instructions { metric, base_mean, arm_mean } = instructions;
+    let (base_count, arm_count) = both(metric).unwrap_or((base_mean, arm_mean));
     let mut factors = vec![(PartName::Instructions, base_count, arm_count)];
     if known.cycles {
         let (base_cycles, arm_cycles) = both("server_cycles_user")?;
@@ -340,6 +353,26 @@ mod tests {
             prop_assert!((sum - split.change_us_per_op()).abs() < 1e-6);
             prop_assert!(split.parts.iter().all(adds_up), "{:?}", split.parts);
         }
+    }
+
+    /// Instructions are counted until the cost is decided, and the later blocks are slower.
+    #[test]
+    fn blocks_without_a_count_are_part_of_the_split() {
+        let totals = |us: f64, count: Option<f64>| {
+            let known = [(CLIENT_TIME, us + 50.0), (BACKENDS, us), (CLIENT_CPU_US, 50.0)];
+            let reads = ("server_wal_bytes", 0.0);
+            let values = known.into_iter().chain([reads]).chain(count.map(|count| (COUNTED, count)));
+            Some(Totals::made(1.0, values.map(|(name, value)| (name.to_owned(), value)).collect()))
+        };
+        let counted = [totals(100.0, Some(1e6)), totals(110.0, Some(1.01e6)), None];
+        let later = [totals(200.0, None), totals(230.0, None), None];
+        let split = decompose(&Figures::made(vec![counted, later])).unwrap();
+        let sum = |us: fn(&Part) -> f64| split.parts.iter().map(us).sum::<f64>();
+        assert_eq!((sum(|part| part.base_us_per_op), split.base_us_per_op), (200.0, 200.0));
+        assert_eq!((sum(|part| part.arm_us_per_op), split.arm_us_per_op), (220.0, 220.0));
+        let factors: Vec<PartName> = split.parts[0].of.iter().map(|part| part.name).collect();
+        assert_eq!(factors, [PartName::Instructions, PartName::TimePerInstruction]);
+        assert!(split.parts.iter().all(adds_up), "{:?}", split.parts);
     }
 
     #[test]

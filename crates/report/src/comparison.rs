@@ -16,7 +16,7 @@ use crate::document::{Block, Column};
 use crate::error::{Error, Result};
 use crate::families;
 use crate::number;
-use crate::reading::{Reading, is_unmeasured};
+use crate::reading::{Reading, Relative, is_unmeasured};
 use crate::verdict_lines::Judged;
 use crate::words;
 
@@ -414,6 +414,9 @@ impl<'a> Comparison<'a> {
     }
 }
 
+/// How far, as a logarithm, a quotient of rates may be from their ratio where that has no interval.
+const FAR: f64 = 0.1;
+
 /// An arm and what it is relative to.
 pub(crate) struct Pair<'a> {
     pub base: ComparedArm<'a>,
@@ -432,7 +435,22 @@ impl Pair<'_> {
         let relative = |arm: &ComparedArm<'_>| arm.reading.relative(&arm.arm.name, step, metric);
         let of_one_run = std::ptr::eq(self.arm.run, self.base.run);
         let (arm, base) = relative(&self.arm).zip(relative(&self.base)).filter(|_| of_one_run)?;
-        number::ratio(Some(arm), Some(base))
+        number::ratio(Some(arm.ratio), Some(base.ratio))
+    }
+
+    /// Whether the quotient of the rates lies outside the interval of the ratio from verdicts, or [`FAR`] from it where
+    /// there is no interval.
+    pub fn rates_mislead(&self, step: &str) -> bool {
+        let quotient = number::ratio(self.arm.rate(step), self.base.rate(step));
+        let Some((quotient, ratio)) = quotient.zip(self.of_verdicts(step, Metric::Rate)) else {
+            return false;
+        };
+        let found = self.arm.reading.relative(&self.arm.arm.name, step, Metric::Rate);
+        let interval = found.filter(|found| self.base.arm.role == Role::Base && found.low < found.high);
+        match interval {
+            Some(Relative { low, high, .. }) => !(low..=high).contains(&quotient),
+            None => (quotient / ratio).ln().abs() > FAR,
+        }
     }
 
     /// Whether either missed its target rate of background writes, so that their rates are not comparable.

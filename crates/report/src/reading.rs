@@ -29,7 +29,7 @@ const MEANS: [&str; 5] = ["_before", "_after", "_per_s", "_per_query", "_amplifi
 const INSTRUCTIONS: &str = "server_instructions_user";
 
 /// Ratios to base by arm, step and metric.
-type Ratios = BTreeMap<(String, String, Metric), f64>;
+type Ratios = BTreeMap<(String, String, Metric), Relative>;
 /// Windows by arm and step.
 type Windows = BTreeMap<(String, String), Recorded<Window>>;
 
@@ -41,6 +41,14 @@ pub(crate) fn is_unmeasured(run: &Run, arm: &str) -> bool {
     let of_steps = run.actions.iter().filter(|action| action.kind == "measure");
     let mut arms = of_windows.chain(of_loads).chain(of_steps).map(|action| &action.arm).peekable();
     arms.peek().is_some() && arms.all(|other| other != arm)
+}
+
+/// A ratio to base, with its interval; NaN where there is none, as after a single block.
+#[derive(Clone, Copy)]
+pub(crate) struct Relative {
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
 }
 
 /// A run, with its windows pooled if it has blocks.
@@ -66,7 +74,7 @@ impl<'a> Reading<'a> {
     }
 
     /// An arm relative to base in blocks, by rate or CPU time; `None` without a verdict.
-    pub fn relative(&self, arm: &str, step: &str, metric: Metric) -> Option<f64> {
+    pub fn relative(&self, arm: &str, step: &str, metric: Metric) -> Option<Relative> {
         self.pooled.as_ref()?;
         let ratios = self.relative.get_or_init(|| ratios(self.run));
         ratios.get(&(arm.to_owned(), step.to_owned(), metric)).copied()
@@ -102,8 +110,10 @@ fn ratios(run: &Run) -> Ratios {
     for one in &judged.judgement.verdicts {
         let is_shown = matches!(one.metric, Metric::Rate | Metric::CpuUs) && one.ratio.is_finite();
         let (Some(arm), Some(base), true) = (run.arms.get(one.arm), base, is_shown) else { continue };
-        ratios.insert((arm.name.clone(), one.test.clone(), one.metric), one.ratio);
-        ratios.insert((base.name.clone(), one.test.clone(), one.metric), 1.0);
+        let of_arm = Relative { ratio: one.ratio, low: one.low, high: one.high };
+        ratios.insert((arm.name.clone(), one.test.clone(), one.metric), of_arm);
+        let of_base = Relative { ratio: 1.0, low: 1.0, high: 1.0 };
+        ratios.insert((base.name.clone(), one.test.clone(), one.metric), of_base);
     }
     ratios
 }

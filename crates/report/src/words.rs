@@ -221,6 +221,9 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
                 digits.text(verdict.huber_ratio)
             ))
         }
+        Tag::LaterBlocksDisagree if verdict.class == Class::Inconclusive => {
+            Some("earlier blocks showed a change that later ones do not confirm".to_owned())
+        }
         Tag::LaterBlocksDisagree => Some("later blocks do not confirm it".to_owned()),
         Tag::Mixed => {
             let names: Vec<&str> = verdict.opposed_by.iter().map(|opposed| opposed.measure().label).collect();

@@ -10,8 +10,8 @@ use crate::figures::Case;
 use crate::pairs::Pairs;
 use crate::priors::{Pool, Priors, Source};
 use crate::rules::Rules;
-use crate::verdict::{Judgement, Tag, Verdict};
-use rqps_model::{Detector, Metric};
+use crate::verdict::{Class, Judgement, Tag, Verdict};
+use rqps_model::{Detector, Events, Metric};
 
 /// Suspects are what would be significant if this many times the errors were allowed.
 const SUSPECT_TIMES: f64 = 10.0;
@@ -165,6 +165,16 @@ fn mark_opposed(of_arm: &mut [Verdict]) {
     }
 }
 
+/// A change of an earlier look stands no longer when the interval of all blocks contains no change: more blocks decide.
+fn withdraw_unsupported(verdict: &mut Verdict) {
+    if verdict.class.is_change() && (verdict.low..=verdict.high).contains(&1.0) {
+        verdict.class = Class::Inconclusive;
+        verdict.significant = false;
+        verdict.tags.retain(|tag| !matches!(tag, Tag::NotSignificant | Tag::LaterBlocksDisagree));
+        verdict.tags.push(Tag::LaterBlocksDisagree);
+    }
+}
+
 /// Sets what depends on all verdicts of a family: significance and intervals.
 fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
     let p_values: Vec<f64> = family.iter().map(|draft| draft.verdict.p_seq).collect();
@@ -188,6 +198,9 @@ fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
             (false, false) => 2.0 * rules.tost_alpha,
         };
         case.set_intervals(verdict, error);
+        if case.metric.measure().events != Events::Rare {
+            withdraw_unsupported(verdict);
+        }
         verdict.tags.sort();
     }
 }

@@ -1,5 +1,7 @@
 //! What makes a figure complete without the page around it: base and builds, work and host, blocks and date.
 
+use std::collections::BTreeSet;
+
 use rqps_model::Family;
 use rqps_stats::{Detector, Metric, Verdict};
 use rqps_store::{Arm, Run};
@@ -17,13 +19,26 @@ pub(super) fn of_run(page: &Page<'_>, detector: Detector, steps: &[TestStep]) ->
 }
 
 /// Of the latency of one test.
-pub(super) fn of_latency(page: &Page<'_>) -> Vec<String> {
-    let blocks = page
-        .judged
-        .as_ref()
-        .map(|judged| format!(" of {}", rqps_model::counted(judged.verdicts.blocks_done, judged.sample())));
-    let what = format!("Each curve: all statements in valid windows{}.", blocks.unwrap_or_default());
-    of_figure(page, "Base", &what)
+pub(super) fn of_latency(page: &Page<'_>, step: &TestStep) -> Vec<String> {
+    of_figure(page, "Base", &format!("Each curve: all statements in valid windows{}.", blocks_of(page, step)))
+}
+
+/// Of the rate of one test over time.
+pub(super) fn of_timeline(page: &Page<'_>, step: &TestStep) -> Vec<String> {
+    of_figure(page, "Base", &format!("Each line: all valid windows{}.", blocks_of(page, step)))
+}
+
+/// ` of 3 blocks`, the most that an arm's windows of the test are from; nothing without blocks.
+fn blocks_of(page: &Page<'_>, step: &TestStep) -> String {
+    let blocks_of = |arm| {
+        let windows = page.readings[0].windows(page.name(arm), &step.name);
+        windows.filter_map(|window| Some(window.placement?.block)).collect::<BTreeSet<u32>>().len()
+    };
+    let most = (0..page.run.arms.len()).map(blocks_of).max().unwrap_or(0);
+    match &page.judged {
+        Some(judged) if most > 0 => format!(" of {}", rqps_model::counted(most, judged.sample())),
+        _ => String::new(),
+    }
 }
 
 fn of_figure(page: &Page<'_>, base: &str, sample: &str) -> Vec<String> {
@@ -32,10 +47,9 @@ fn of_figure(page: &Page<'_>, base: &str, sample: &str) -> Vec<String> {
         None => compared.label(),
     };
     let mut compared = vec![format!("{base}: {}.", label(&page.comparison.base))];
-    // Several arms are in the legend.
-    if let [arm] = page.candidates().as_slice() {
-        compared.push(format!("Compared with it: {}.", label(&page.pair(*arm).arm)));
-    }
+    let candidates: Vec<String> =
+        page.candidates().into_iter().map(|arm| label(&page.pair(arm).arm)).collect();
+    compared.push(format!("Compared with it: {}.", candidates.join("; ")));
     let arms = page.comparison.base_first();
     let shown = arms.iter().filter(|compared| !compared.arm.control);
     compared.extend(builds(shown.map(|compared| (compared.arm, compared.reference()))));

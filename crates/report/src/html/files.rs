@@ -42,11 +42,12 @@ pub fn chart_files(run: &Run) -> Result<Vec<ChartFile>> {
     for step in timed {
         if let Some(mut chart) = timeline::rate_chart(&page, step)? {
             chart.title = format!("{}: {}", step.name, chart.title);
+            chart.captions = captions::of_timeline(&page, step);
             file(format!("time-{}", step.name), chart.svg(Theme::Light));
         }
         if let Some(mut chart) = latency::event_chart(&page, step)? {
             chart.title = format!("{}: {}", step.name, chart.title);
-            chart.captions = captions::of_latency(&page);
+            chart.captions = captions::of_latency(&page, step);
             file(format!("latency-{}", step.name), chart.svg(Theme::Light));
         }
     }

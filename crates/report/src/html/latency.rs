@@ -18,7 +18,7 @@ const POINTS_PER_DECADE: u32 = 10;
 const KIND_POINTS_PER_DECADE: u32 = 5;
 /// Maximum kinds of statements drawn, those with the most total time; the table has all. TPROC-C has six.
 const KINDS_MAX: usize = 6;
-/// Decades of the share: down to 1 in 100,000 statements.
+/// Decades of the share: down to 1 in 100,000 statements, and the slowest one.
 const DECADES: u32 = 5;
 const NS_PER_US: f64 = 1e3;
 
@@ -105,7 +105,7 @@ fn chart(page: &Page<'_>, step: &TestStep, statement: &str, by_arm: &ByArm, per_
     }
 }
 
-/// Share of slower statements, and the latency in microseconds, down to the share of a single statement.
+/// Share of slower statements, and the latency in microseconds. The last is the maximum, at the share of one statement.
 fn points(histogram: &Histogram<u64>, per_decade: u32) -> Vec<(f64, f64)> {
     let all = histogram.len().max(1) as f64;
     let mut below = 0;
@@ -122,8 +122,9 @@ fn points(histogram: &Histogram<u64>, per_decade: u32) -> Vec<(f64, f64)> {
         let index = recorded.partition_point(|(below, _)| *below < rank);
         Some((share, recorded.get(index)?.1 as f64 / NS_PER_US))
     };
-    let shares = (0..=DECADES * per_decade).map(share).take_while(|share| *share * all >= 1.0);
-    shares.filter_map(value).collect()
+    let shares = (0..=DECADES * per_decade).map(share).take_while(|share| *share * all > 1.0);
+    let slowest = recorded.last().map(|(_, ns)| (1.0 / all, *ns as f64 / NS_PER_US));
+    shares.filter_map(value).chain(slowest).collect()
 }
 
 #[cfg(test)]
@@ -138,5 +139,7 @@ mod tests {
         assert_eq!(points.len(), 31, "three decades");
         let (share, us) = points[10];
         assert!((share - 0.1).abs() < 1e-9 && (us / 900_000.0 - 1.0).abs() < 0.002, "{share} {us}");
+        let (share, us) = points[30];
+        assert!((share - 1e-3).abs() < 1e-9 && us >= 1_000_000.0, "the maximum: {share} {us}");
     }
 }

@@ -9,7 +9,7 @@ use crate::background::MARK;
 use crate::comparison::{Comparison, StepKind, numbered};
 use crate::document::{Cell, Column, Table};
 use crate::number;
-use crate::tables::footnotes;
+use crate::tables::footnotes::{self, MISLEADS};
 
 /// The table of all arms, base first.
 pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
@@ -26,7 +26,11 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     let mut table = Table::new(id, title, columns, 1);
     for step in &steps {
         let cells = all.iter().map(|arm| {
-            let mark = if arm.missed(&step.name) { MARK } else { "" };
+            let mark = match (arm.missed(&step.name), comparison.pair(*arm).rates_mislead(&step.name)) {
+                (true, _) => MARK,
+                (_, true) => MISLEADS,
+                _ => "",
+            };
             let text = |rate: f64| format!("{mark}{}", number::rate(rate));
             Cell::printed(arm.rate(&step.name), text)
         });
@@ -34,5 +38,6 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     }
     table.footnotes = footnotes::of_rate_table(comparison, &steps);
     table.footnotes.extend(footnotes::of_totals(comparison));
+    table.footnotes.extend(footnotes::of_misleading(comparison, &steps));
     table
 }

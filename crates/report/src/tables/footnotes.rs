@@ -7,6 +7,9 @@ use crate::background::{KEPT_MIN, MARK};
 use crate::comparison::{ComparedArm, Comparison, Missing, TestStep};
 use crate::words;
 
+/// Marks a rate whose quotient with base's is not what the verdict has.
+pub(crate) const MISLEADS: &str = "~";
+
 /// Names listed before "and N more".
 const NAMES_MAX: usize = 6;
 
@@ -84,6 +87,16 @@ pub(crate) fn of_totals(comparison: &Comparison<'_>) -> Option<String> {
          from the quotients of these totals: little on a quiet host, much on a busy one, or where an arm lacks such a \
          block"
             .to_owned()
+    })
+}
+
+/// What [`MISLEADS`] means, if any figure has it.
+pub(crate) fn of_misleading(comparison: &Comparison<'_>, steps: &[TestStep]) -> Option<String> {
+    let mut pairs = comparison.pairs().filter(|pair| steps.iter().any(|step| pair.rates_mislead(&step.name)));
+    pairs.next().map(|_| {
+        format!(
+            "{MISLEADS} : divided by base's rate it lies outside the interval of rQPS; compare arms by rQPS"
+        )
     })
 }
 

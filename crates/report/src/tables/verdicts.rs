@@ -476,10 +476,11 @@ pub(crate) fn confidences(lines: &[Line<'_>]) -> String {
     confidences_of(|| lines.iter().flat_map(Line::verdicts))
 }
 
-/// The same of any verdicts: of changes, and of the others, the levels that occur.
+/// The same of any verdicts: of changes, and of the others, the levels that occur. Exact ones have no interval.
 pub(crate) fn confidences_of<'a, I: Iterator<Item = &'a Verdict>>(verdicts: impl Fn() -> I) -> String {
     let level = |of_changes: bool| {
-        let is_included = |one: &&Verdict| one.confidence.is_finite() && one.class.is_change() == of_changes;
+        let has_interval = |one: &Verdict| one.confidence.is_finite() && !one.tags.contains(&Tag::Exact);
+        let is_included = |one: &&Verdict| has_interval(one) && one.class.is_change() == of_changes;
         let levels = || verdicts().filter(is_included).map(|one| one.confidence);
         let [lowest, highest] =
             [levels().reduce(f64::min), levels().reduce(f64::max)].map(|level| level.map(words::level));
@@ -494,6 +495,7 @@ pub(crate) fn confidences_of<'a, I: Iterator<Item = &'a Verdict>>(verdicts: impl
             format!("{changes} for regressions and improvements, {rest} for the rest")
         }
         (Some(all), None) | (None, Some(all)) => all,
+        (None, None) if verdicts().any(|one| one.tags.contains(&Tag::Exact)) => "exact".to_owned(),
         (None, None) => "none before the second block".to_owned(),
     }
 }
