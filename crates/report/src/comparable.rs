@@ -226,7 +226,7 @@ fn alike<'a>(own: &[&'a Arm], others: &[&'a Arm]) -> Option<(&'a Arm, &'a Arm)> 
     let pairs = || own.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
     let has_section = |arm: &Arm| arm.left_out.iter().any(|left| left.option.starts_with('['));
     let comparable = |(a, b): &(&Arm, &Arm)| !has_section(a) && !has_section(b);
-    pairs().find(|(a, b)| series(a) == series(b)).or_else(|| pairs().filter(comparable).next_back())
+    pairs().find(|(a, b)| series(a) == series(b)).or_else(|| pairs().rfind(comparable))
 }
 
 /// The series of an arm's version, such as `17`, `9.6` or `8.0`.
