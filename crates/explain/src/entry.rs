@@ -12,6 +12,8 @@ use crate::words;
 
 /// Minimum number of events on one arm before a single pass compares them.
 const EVENTS_MIN: f64 = 100.0;
+/// Units of what is measured, not counted.
+const AMOUNTS: [&str; 5] = ["us", "bytes", "bytes/miss", "kB", "%"];
 
 /// How an entry's value is reported.
 #[derive(Clone, Copy, PartialEq)]
@@ -162,7 +164,10 @@ impl Entry {
         let figure =
             if self.per == Per::Windows { words::number(reported.arm) } else { words::count(reported.arm) };
         let phrase = self.phrase.replace("{}", &figure);
-        let than = words::than(&reported, base);
+        let than = match AMOUNTS.contains(&self.unit) {
+            true => words::than(&reported, base),
+            false => words::than_many(&reported, base),
+        };
         let sentence = match self.per {
             Per::Operation => format!("{arm} {phrase} per {}, {than}", cx.operation()),
             Per::Second => format!("{arm} {phrase} per second, {than}"),

@@ -22,13 +22,14 @@ enum Value {
     NoProtocols,
 }
 
-const RENAMED: [(&str, &str, Value); 19] = [
+const RENAMED: [(&str, &str, Value); 20] = [
     ("checkpoint_segments", "max_wal_size", Value::Times(48, "MB")),
     ("default_authentication_plugin", POLICY, Value::Plugin),
     ("expire_logs_days", "binlog_expire_logs_seconds", Value::Times(86_400, "")),
     ("force_parallel_mode", "debug_parallel_query", Value::Same),
     ("innodb_file_io_threads", "innodb_read_io_threads", Value::Same),
     ("innodb_log_file_size", "innodb_redo_log_capacity", Value::SizeOfFiles),
+    ("innodb_stats_sample_pages", "innodb_stats_transient_sample_pages", Value::Same),
     ("innodb_undo_logs", "innodb_rollback_segments", Value::Same),
     ("log_slow_queries", "slow_query_log", Value::Always("ON")),
     ("log_warnings", "log_error_verbosity", Value::Verbosity),
@@ -44,6 +45,9 @@ const RENAMED: [(&str, &str, Value); 19] = [
     ("wal_keep_segments", "wal_keep_size", Value::Times(16, "MB")),
 ];
 
+/// Two names of one option in MariaDB, neither of them deprecated.
+const ALIAS_IN_MARIADB: &str = "expire_logs_days";
+
 /// As written in `my.cnf`.
 const EMPTY: &str = "''";
 const OFF: [&str; 3] = ["0", "off", "false"];
@@ -58,6 +62,7 @@ const REMOVED_PLUGIN: &str = "mysql_native_password";
 const LATER_PLUGIN: &str = "caching_sha2_password";
 const MOVE_ACCOUNTS: &str =
     "accounts must move to caching_sha2_password first; MySQL 9 has no mysql_native_password";
+const MOVE_LATER: &str = "accounts must move to caching_sha2_password before MySQL 9";
 
 /// Options that came and went between two versions neither of which may know them, and the version without them.
 const REMOVED: [(&str, &str); 1] = [(REMOVED_PLUGIN, "MySQL 9.0")];
@@ -192,12 +197,15 @@ pub fn former_names<'a>(old: &'a Arm, new: &'a Arm) -> impl Iterator<Item = (&'a
     let is_managed = |name: &str| old.managed.iter().any(|managed| managed.name == name);
     let is_known = |name: &str| new.settings.iter().any(|setting| setting.name == name);
     let is_left_out = |name: &str| new.left_out.iter().any(|left| left.option == name);
+    let is_alias = |name: &str| new.dbms == "mariadb" && name == ALIAS_IN_MARIADB;
     let set = old.settings.iter().filter(move |one| {
-        !is_managed(&one.name) && !is_left_out(&one.name) && is_in_config(&old.config_text, &one.name)
+        let is_kept = is_managed(&one.name) || is_left_out(&one.name) || is_alias(&one.name);
+        !is_kept && is_in_config(&old.config_text, &one.name)
     });
     set.filter_map(move |one| {
         let replacement = replacement((&one.name, &one.value), |_| None, is_known)?;
-        (replacement.name != one.name).then_some((one.name.as_str(), replacement))
+        let is_set = is_in_config(&new.config_text, &replacement.name);
+        (replacement.name != one.name && !is_set).then_some((one.name.as_str(), replacement))
     })
 }
 
@@ -245,6 +253,8 @@ pub fn replacement(
             (all.map(|all| format!("{all}{unit}")), "")
         }
         Value::Verbosity => (number().map(|warnings| (warnings + 1).min(3).to_string()), ""),
+        // A version that still has the option has the plugin as well.
+        Value::Plugin if value == REMOVED_PLUGIN && is_known(option) => (Some(value.to_owned()), MOVE_LATER),
         Value::Plugin if value == REMOVED_PLUGIN => (Some(LATER_PLUGIN.to_owned()), MOVE_ACCOUNTS),
         Value::Plugin => (Some(value.to_owned()), ""),
         Value::NoProtocols if OFF.iter().any(|off| off.eq_ignore_ascii_case(value)) => {
@@ -321,6 +331,13 @@ mod tests {
         let native = replacement("default_authentication_plugin", "mysql_native_password").unwrap();
         assert_eq!(native.line().as_deref(), Some("authentication_policy = caching_sha2_password"));
         assert!(native.text().contains("caching_sha2_password first"), "{native:?}");
+        let is_of_8_0 = |name: &str| [POLICY, "default_authentication_plugin"].contains(&name);
+        let native =
+            |plugin| super::replacement(("default_authentication_plugin", plugin), |_| None, is_of_8_0);
+        assert_eq!(
+            native("mysql_native_password").unwrap().line().as_deref(),
+            Some("authentication_policy = mysql_native_password")
+        );
         assert_eq!(replacement("tx_isolation", "READ-COMMITTED"), None);
         assert_eq!(replacement("work_mem", "4MB"), None);
     }

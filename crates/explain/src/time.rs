@@ -93,7 +93,7 @@ fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f6
         "{arm} executes {} instructions per {}, {}",
         words::number(found.arm),
         cx.operation(),
-        words::than(&found, base)
+        words::than_many(&found, base)
     );
     let evidence = vec![Evidence::figure("instructions in user mode", cx.per_op("instructions"), &found)];
     let finding = cx.finding(Word::work(found.rose()), Cause::Instructions, sentence, &found, evidence);
@@ -179,11 +179,12 @@ fn speed_sentence(cx: &Context<'_>, name: PartName, rose: bool, share: &str) -> 
             format!("{arm} needs {share} {fewer} cycles per instruction than {base}")
         }
         PartName::TimePerCycle => format!(
-            "{arm} takes {share} {more} time per cycle than {base}; clock frequency and kernel time cannot be told apart"
+            "{arm} takes {share} {more} time per cycle than {base}: the clock frequency or the time in the kernel \
+             changed, which cannot be told apart"
         ),
         _ => format!(
-            "sessions of {arm} take {share} {more} CPU time than those of {base} for the same number of user-mode instructions; caches, \
-             branches and the kernel cannot be told apart"
+            "sessions of {arm} take {share} {more} CPU time than those of {base} for the same number of instructions \
+             in user mode; whether caches, branches or the kernel take it cannot be told"
         ),
     }
 }
@@ -323,9 +324,9 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     }
     let (arm, base) = cx.names();
     let mut sentence = format!(
-        "clients of {arm} wait {} us {} per {} than those of {base}, with neither client nor session on a CPU",
+        "{arm} spends {} us {} per {} waiting (for I/O, locks, the network or a CPU) than {base}",
         words::number(found.change().abs()),
-        if found.rose() { "longer" } else { "less" },
+        if found.rose() { "more" } else { "less" },
         cx.operation()
     );
     let mut cause = Cause::Waiting;
@@ -350,7 +351,7 @@ fn off_cpu(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     Some(Finding { share: share_of(cx, split, found.change()), ..finding })
 }
 
-const AFTER_SYNCS: &str = " after the syncs of their commits";
+const AFTER_SYNCS: &str = " after the syncs of commits";
 
 /// On a busy host whoever comes back from a sync queues for a CPU: without the syncs there would be no queue.
 fn is_after_syncs(cx: &Context<'_>, cause: Cause, rose: bool) -> bool {
@@ -364,9 +365,9 @@ fn only_wait(cx: &Context<'_>, part: &Part, cause: Cause, resource: &str) -> Fin
     let rose = part.change_us_per_op > 0.0;
     let is_after_syncs = is_after_syncs(cx, cause, rose);
     let sentence = format!(
-        "clients of {arm} wait {} us {} per {} for {resource} than those of {base}{}",
+        "{arm} spends {} us {} per {} waiting for {resource}{} than {base}",
         words::number(part.change_us_per_op.abs()),
-        if rose { "longer" } else { "less" },
+        if rose { "more" } else { "less" },
         cx.operation(),
         if is_after_syncs { AFTER_SYNCS } else { "" }
     );

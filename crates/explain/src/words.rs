@@ -47,12 +47,21 @@ pub(crate) fn percent(share: f64) -> String {
 /// The arm's figure relative to base's: `31 % more than pg17 (315)`, `3.1 times pg17's 133`, `against 300 on
 /// pg17`, `none on pg17`.
 pub(crate) fn than(found: &Quantity, base: &str) -> String {
+    relation(found, base, "less")
+}
+
+/// The same of things that are counted: `3.1 % fewer than pg17 (133)`.
+pub(crate) fn than_many(found: &Quantity, base: &str) -> String {
+    relation(found, base, "fewer")
+}
+
+fn relation(found: &Quantity, base: &str, less: &str) -> String {
     let ratio = found.ratio();
     let value = number(found.base);
     if value == "0" {
         format!("none on {base}")
     } else if (0.5..2.0).contains(&ratio) {
-        let word = if ratio > 1.0 { "more" } else { "less" };
+        let word = if ratio > 1.0 { "more" } else { less };
         format!("{} {word} than {base} ({value})", percent((ratio - 1.0).abs()))
     } else if (2.0..100.0).contains(&ratio) {
         format!("{} times {base}'s {value}", number(ratio))
@@ -89,6 +98,8 @@ mod tests {
         let text = |base: f64, arm: f64| than(&Quantity { base, arm, half_width: 0.0, blocks: 3 }, "pg17");
         assert_eq!(text(315.0, 412.0), "31 % more than pg17 (315)");
         assert_eq!(text(100.0, 97.0), "3.0 % less than pg17 (100)");
+        let many = than_many(&Quantity { base: 100.0, arm: 97.0, half_width: 0.0, blocks: 3 }, "pg17");
+        assert_eq!(many, "3.0 % fewer than pg17 (100)");
         assert_eq!(text(133.0, 412.0), "3.1 times pg17's 133");
         assert_eq!(text(300.0, 3.0), "against 300 on pg17");
         assert_eq!(text(0.0004, 1.0), "against 0.0004 on pg17");

@@ -253,7 +253,7 @@ fn waiting_that_was_measured_is_named_though_all_waiting_together_is_noise() {
     let steady = explained(&spec(figure(Observed::Metric("server_backends_queued_us"), 5.0, 16.0)), 2);
     assert_eq!(causes(&steady), [(Word::MoreWaiting, Cause::CpuQueue)], "{steady:#?}");
     let sentence = &steady.findings[0].sentence;
-    assert!(sentence.contains("11 us longer per query for a CPU than those of old"), "{sentence}");
+    assert!(sentence.contains("11 us more per query waiting for a CPU than old"), "{sentence}");
 
     let unsteady = explained(&spec(figure(Observed::Noisy("server_backends_queued_us"), 75.0, 88.0)), 2);
     assert_eq!(causes(&unsteady), [(Word::NotExplained, Cause::Unknown)], "{unsteady:#?}");

@@ -25,7 +25,8 @@ pub struct LeftOut {
     pub option: String,
     /// The value in the config.
     pub value: String,
-    /// Why it was left out, or what the build took instead, as a phrase.
+    /// Why it was left out, or what the build took instead, as a phrase that does not name the build: that of two
+    /// builds is the same if they have the same reason.
     pub reason: String,
     /// Whether the build refuses the value: it would not start with it.
     #[serde(default)]

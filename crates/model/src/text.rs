@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 /// Levenshtein distance in characters.
 pub fn edit_distance(a: &str, b: &str) -> usize {
@@ -104,6 +105,11 @@ pub fn counted(number: impl TryInto<u64>, thing: &str) -> String {
         (_, Some((noun, rest))) => format!("{shown} {} {rest}", plural(noun)),
         (_, None) => format!("{shown} {}", plural(thing)),
     }
+}
+
+/// A part of something counted: `3 of 7 verdicts`, `none of 7 verdicts`.
+pub fn part_of(part: usize, whole: impl Display) -> String {
+    if part == 0 { format!("none of {whole}") } else { format!("{part} of {whole}") }
 }
 
 fn plural(noun: &str) -> String {

@@ -220,12 +220,21 @@ fn config_differences(first: &Run, other: &Run) -> Vec<Difference> {
         .collect()
 }
 
-/// An arm of each with the same series of versions, since a config may have sections of one; the last ones if none is.
+/// An arm of each with the same series of versions, since a config may have sections of one; if none is, the last ones
+/// without such sections.
 fn alike<'a>(own: &[&'a Arm], others: &[&'a Arm]) -> Option<(&'a Arm, &'a Arm)> {
     let pairs = || own.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
-    let of_one_series =
-        |(a, b): &(&Arm, &Arm)| a.build_version.split('.').next() == b.build_version.split('.').next();
-    pairs().find(of_one_series).or_else(|| pairs().last())
+    let has_section = |arm: &Arm| arm.left_out.iter().any(|left| left.option.starts_with('['));
+    let comparable = |(a, b): &(&Arm, &Arm)| !has_section(a) && !has_section(b);
+    pairs().find(|(a, b)| series(a) == series(b)).or_else(|| pairs().rfind(comparable))
+}
+
+/// The series of an arm's version, such as `17`, `9.6` or `8.0`.
+fn series(arm: &Arm) -> (&str, Option<&str>) {
+    let mut numbers = arm.build_version.split('.');
+    let first = numbers.next().unwrap_or_default();
+    let is_alone = arm.dbms == "postgres" && first.len() > 1;
+    (first, numbers.next().filter(|_| !is_alone))
 }
 
 /// Whether options differ as those of a config do that is fitted to a server's share of the memory: in sizes alone,
@@ -280,7 +289,9 @@ fn only_in(options: &BTreeMap<String, String>, others: &BTreeMap<String, String>
 
 #[cfg(test)]
 mod tests {
-    use super::{has_shares, once_if_alike, options};
+    use super::{alike, has_shares, once_if_alike, options};
+    use rqps_model::LeftOut;
+    use rqps_store::{Arm, Role};
 
     #[test]
     fn only_sizes_of_more_servers_are_shares() {
@@ -288,6 +299,26 @@ mod tests {
         assert!(has_shares((&all, 2), (&half, 6)) && has_shares((&half, 6), (&all, 2)));
         assert!(!has_shares((&all, 6), (&half, 2)) && !has_shares((&all, 2), (&half, 2)));
         assert!(!has_shares((&all, 2), (&other, 6)));
+    }
+
+    /// `[mysqld-8.0]` makes the same file another config for 8.4.
+    #[test]
+    fn configs_of_two_series_are_compared_only_without_sections_of_one() {
+        let arm = |dbms: &str, version: &str, section: &str| {
+            let left = LeftOut { option: section.to_owned(), ..LeftOut::default() };
+            let left_out = Some(left).filter(|_| !section.is_empty()).into_iter().collect();
+            Arm { dbms: dbms.to_owned(), left_out, ..rqps_store::testing::arm(version, Role::Base, version) }
+        };
+        let compared = |own: &[&Arm], others: &[&Arm]| {
+            alike(own, others).map(|(a, b)| (a.build_version.clone(), b.build_version.clone()))
+        };
+        let [old, new] = [arm("mysql", "8.0.31", ""), arm("mysql", "8.4.3", "")];
+        let pair = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
+        assert_eq!(compared(&[&old], &[&new, &old]), pair("8.0.31", "8.0.31"));
+        assert_eq!(compared(&[&old], &[&new]), pair("8.0.31", "8.4.3"));
+        assert_eq!(compared(&[&old], &[&arm("mysql", "8.4.3", "[mysqld-8.0]")]), None);
+        let [minor, newer] = [arm("postgres", "17.7", "[x]"), arm("postgres", "17.11", "")];
+        assert_eq!(compared(&[&minor], &[&newer]), pair("17.7", "17.11"));
     }
 
     #[test]

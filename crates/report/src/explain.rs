@@ -33,6 +33,7 @@ use crate::render::render;
 use crate::tables::verdicts::confidences;
 use crate::tables::{certificate, disturbed};
 use crate::verdict_lines::{Judged, Line};
+use crate::words;
 
 /// Options of [`explain_text`].
 #[derive(Debug, Clone, Default)]
@@ -290,9 +291,9 @@ pub(crate) fn sentences(run: &Run, base: usize) -> Result<Vec<Block>> {
     let judged = Judged::from_run(run, base)?;
     let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &ExplainRequest::default())?;
     let item = |one: &Explanation| {
-        let sentences: Vec<String> = one.findings.iter().map(sentence).collect();
-        (!sentences.is_empty())
-            .then(|| format!("{} ({}): {}", one.test, pair(run, one), sentences.join(". ")))
+        let (first, others) = one.findings.split_first()?;
+        let others = others.iter().map(|finding| format!(". {}", words::capitalized(&sentence(finding))));
+        Some(format!("{} ({}): {}{}", one.test, pair(run, one), sentence(first), others.collect::<String>()))
     };
     let items: Vec<String> =
         found.iter().filter(|one| is_reported(judged.as_ref(), one)).filter_map(item).collect();
@@ -326,7 +327,9 @@ fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Bl
     let (facts, others): (Vec<&Finding>, Vec<&Finding>) =
         one.findings.iter().partition(|finding| one.may_be_chance && finding.word == Word::AnotherPlan);
     let items = |list: Vec<&Finding>| {
-        (!list.is_empty()).then(|| Block::Items(list.into_iter().map(sentence).collect()))
+        (!list.is_empty()).then(|| {
+            Block::Items(list.into_iter().map(|finding| words::capitalized(&sentence(finding))).collect())
+        })
     };
     blocks.extend(items(facts));
     if one.searched && one.may_be_chance && !others.is_empty() {

@@ -68,6 +68,21 @@ pub(crate) fn ratio(value: Option<f64>, base: Option<f64>) -> Option<f64> {
     value.zip(base).map(|(value, base)| value / base).filter(|ratio| ratio.is_finite())
 }
 
+/// The median of values with their texts: that of a value is its own, what lies between two has the digits of the less
+/// precise one.
+pub(crate) fn median(mut values: Vec<(f64, String)>) -> Option<(f64, String)> {
+    values.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let middle = values.len() / 2;
+    let (above, printed_above) = values.get(middle)?;
+    if values.len() % 2 == 1 {
+        return values.get(middle).cloned();
+    }
+    let (below, printed_below) = values.get(middle - 1)?;
+    let decimals = |text: &str| text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let (median, decimals) = ((below + above) / 2.0, decimals(printed_below).min(decimals(printed_above)));
+    Some((median, format!("{median:.decimals$}")))
+}
+
 /// The smallest value; None if empty.
 pub(crate) fn min(values: &[f64]) -> Option<f64> {
     values.iter().copied().min_by(f64::total_cmp)
@@ -92,6 +107,17 @@ mod tests {
     fn thresholds_apply_to_rounded_ratios() {
         assert_eq!([0.944, 0.954, 0.956, 1.044, 1.046].map(side_of_band), [-1, -1, 0, 0, 1]);
         assert_eq!([0.85, 1.0, 1.26].map(points_change), ["-15", "0", "+26"]);
+    }
+
+    #[test]
+    fn a_median_has_the_digits_of_its_members() {
+        let median = |members: &[&str]| {
+            let members = members.iter().map(|text| (text.parse().unwrap(), (*text).to_owned()));
+            super::median(members.collect()).map(|(_, text)| text)
+        };
+        assert_eq!(median(&["1.8", "0.986", "0.97"]).as_deref(), Some("0.986"));
+        assert_eq!(median(&["0.9871", "1.8", "1.0", "0.5"]).as_deref(), Some("1.0"));
+        assert_eq!(median(&[]), None);
     }
 
     #[test]

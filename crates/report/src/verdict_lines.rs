@@ -115,6 +115,16 @@ impl<'a> Judged<'a> {
         self.verdicts.blocks_min()
     }
 
+    /// Whether there are enough blocks for any verdict.
+    pub fn has_verdicts(&self) -> bool {
+        self.verdicts.blocks_done >= self.blocks_min()
+    }
+
+    /// Whether there are enough of them for intervals.
+    pub fn has_intervals(&self) -> bool {
+        self.verdicts.blocks_done > 1
+    }
+
     /// Whether the test of each of these verdicts, if there are any, was measured on its arm without a valid result.
     pub fn lack_results(&self, verdicts: &[&Verdict]) -> bool {
         let without = self.run.without_result();

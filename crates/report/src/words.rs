@@ -17,6 +17,12 @@ pub(crate) fn dbms(name: &str) -> &str {
     name.parse::<Dbms>().map_or(name, |dbms| dbms.title())
 }
 
+/// With a capital as its first letter, as at the beginning of a sentence.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// What those are called who work at the same time in a run, singular.
 pub(crate) fn client_noun(run: &Run) -> &'static str {
     run.windows.first().map_or("client", |window| window.result.unit.client_noun())

@@ -135,7 +135,7 @@ fn a_changed_plan_of_an_inconclusive_test_is_a_fact() {
         "{unasked}"
     );
     let named = of(&["insert"]);
-    let (before, _) = named.split_once("another plan").unwrap();
+    let (before, _) = named.split_once("Another plan").unwrap();
     assert!(!before.contains("may be chance"), "{named}");
 }
 

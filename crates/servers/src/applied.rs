@@ -46,9 +46,8 @@ pub(crate) fn select_options(
 }
 
 /// An option that a build does not know.
-pub(crate) fn unknown_to(build: &Build) -> LeftOut {
-    let reason = format!("unknown to {} {}", build.dbms.title(), build.version);
-    LeftOut { reason, unknown: true, ..LeftOut::default() }
+pub(crate) fn unknown_option() -> LeftOut {
+    LeftOut { reason: "unknown".to_owned(), unknown: true, ..LeftOut::default() }
 }
 
 impl Applied {

@@ -7,7 +7,7 @@ use std::path::Path;
 use rqps_builds::{Build, server_user};
 use rqps_model::{LeftOut, did_you_mean};
 
-use crate::applied::unknown_to;
+use crate::applied;
 use crate::config::Config;
 use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
         let unknown = known.unknown(&options)?.into_iter().map(|option| {
             let question = did_you_mean(&option, known.names());
             let loose = config.loose.contains(&option);
-            let why = known.why_unknown((&option, value(&option)))?.unwrap_or_else(|| unknown_to(build));
+            let why = known.why_unknown((&option, value(&option)))?.unwrap_or_else(applied::unknown_option);
             Ok(UnknownOption { option, question, loose, why })
         });
         unknown.collect()

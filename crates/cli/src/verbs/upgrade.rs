@@ -102,7 +102,8 @@ fn not_started(why: &str, config: Option<&str>, options: &[String]) -> String {
 /// What was found of options besides what ends an upgrade.
 fn listed(options: &[String]) -> Option<String> {
     let items: String = options.iter().map(|option| format!("- {option}\n")).collect();
-    (!items.is_empty()).then(|| format!("Other options that the upgrade concerns:\n\n{items}"))
+    (!items.is_empty())
+        .then(|| format!("Other options that the upgrade concerns, on the new version:\n\n{items}"))
 }
 
 fn tell(options: &[String]) {

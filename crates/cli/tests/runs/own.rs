@@ -54,7 +54,7 @@ fn own_scripts_get_verdicts_and_explanations() {
     };
     assert_eq!((queries("by-customer"), queries("pay")), (1, 4), "BEGIN and COMMIT count");
     let why = bench.call(&["explain", "last", "by-customer"]).expect(0).stdout;
-    assert!(why.contains("another plan") && why.contains("Seq Scan"), "{why}");
+    assert!(why.contains("Another plan") && why.contains("Seq Scan"), "{why}");
 
     // The run keeps the schema's text.
     let folder = bench.folder();

@@ -139,7 +139,7 @@ fn a_changed_plan_is_named_with_what_made_it() {
     why.expect_only("dropped", "point-query", &NOISE);
 
     let output = bench.call(&["explain", "last", "range-notcovered-si"]).expect(0).stdout;
-    assert!(output.contains("another plan") && output.contains("DROP INDEX k_1"), "{output}");
+    assert!(output.contains("Another plan") && output.contains("DROP INDEX k_1"), "{output}");
 }
 
 /// The keys of an arm with a dose, given by the environment variable.

@@ -3,7 +3,7 @@
 
 use super::ahead::Ahead;
 use crate::error::Result;
-use rqps_model::counted;
+use rqps_model::{counted, part_of};
 use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds, load_of, windows_seconds};
 use rqps_plan::{Plan, limits};
@@ -188,7 +188,7 @@ fn undecided(
         verdicts.on_candidates().filter(|verdict| RunVerdicts::is_measured_for(verdict)).collect();
     let open: Vec<&&Verdict> = all.iter().filter(|verdict| !verdict.class.is_decided()).collect();
     let done = all.len() - open.len();
-    let state = format!("{done} of {} reached", verdicts_on(&all));
+    let state = format!("{} reached", part_of(done, verdicts_on(&all)));
     let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
     for verdict in &open {
         if let Some(more) = verdicts.blocks_needed(verdict) {
@@ -201,7 +201,7 @@ fn undecided(
     }
     if needs.is_empty() {
         let blocks = verdicts.blocks_of_test.values().copied().max().unwrap_or(0);
-        return undecidable(verdicts, &open, &state, (blocks, blocks_max));
+        return undecidable(verdicts, (&open, &the_open(open.len(), done)), &state, (blocks, blocks_max));
     }
     let loads_s = loads_to_make_s(run, made, needs.values().copied().max().unwrap_or(0));
     let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN - loads_s);
@@ -211,12 +211,12 @@ fn undecided(
         let can_be_reached = open.iter().filter(|one| verdicts.blocks_needed(one).is_some()).count();
         let resume_s = seconds_of_resume(run, all_s, LOADS as usize);
         let why = format!(
-            "{state}; {} the other {}. About {} more would probably decide {}",
+            "{state}; {} {}. About {} more would probably decide {}",
             match left.is_some_and(|left| left.is_zero()) {
-                true => "the budget was used up before",
+                true => "the budget was used up before it could decide",
                 false => "the rest of the budget would decide none of",
             },
-            open.len(),
+            the_open(open.len(), done),
             about(resume_s),
             if can_be_reached == open.len() {
                 "them".to_owned()
@@ -264,7 +264,7 @@ fn undecided(
 /// Further blocks would decide none of the `open` verdicts, or the plan doesn't allow them.
 fn undecidable(
     verdicts: &RunVerdicts,
-    open: &[&&Verdict],
+    (open, others): (&[&&Verdict], &str),
     state: &str,
     (blocks, blocks_max): (usize, usize),
 ) -> Outlook {
@@ -273,10 +273,6 @@ fn undecidable(
         .map(|verdict| verdict.test.as_str())
         .collect();
     let are_all_invalid = open.iter().all(|verdict| verdicts.keeps_being_invalid(verdict));
-    let others = match open.len() {
-        1 => "the other".to_owned(),
-        others => format!("the other {others}"),
-    };
     // The rules of a run end at its own `blocks_max`.
     let last_look = Rules::default().looks.last().map_or(0, |look| look.blocks);
     if !invalid.is_empty() && (are_all_invalid || blocks_max >= last_look) {
@@ -288,8 +284,7 @@ fn undecidable(
         return stop(&why, &format!("windows of {tests} keep being invalid"));
     }
     if blocks_max < last_look {
-        let need = if open.len() == 1 { "needs" } else { "need" };
-        let why = format!("{state}; {others} {need} more blocks than blocks_max = {blocks_max}");
+        let why = format!("{state}; blocks_max = {blocks_max} is too few for {others}");
         let is_at_most = blocks >= blocks_max;
         let limit = match is_at_most {
             true => format!("blocks_max = {blocks_max} is reached"),
@@ -299,6 +294,16 @@ fn undecidable(
     }
     let why = format!("{state}; more blocks would not decide {others}");
     stop(&why, "more blocks would decide nothing more")
+}
+
+/// The open verdicts, after how many were reached.
+fn the_open(open: usize, reached: usize) -> String {
+    match (reached, open) {
+        (0, 1) => "it".to_owned(),
+        (0, _) => "them".to_owned(),
+        (_, 1) => "the other".to_owned(),
+        _ => format!("the other {open}"),
+    }
 }
 
 /// `7 verdicts on cost`, `12 verdicts on rate and cost`: reports count others as well, for which nothing is measured.

@@ -198,7 +198,7 @@ fn an_arm_that_keeps_being_invalid_is_not_measured_until_blocks_max() {
     let once = |isolated| outlook_on(&three, isolated, None, |run| invalidate(run, "new", 2..=2));
     assert_eq!(tests_of(&once("blocks_max = 8")).len(), TESTS.len());
     let ended = once("blocks_max = 3");
-    assert!(why_stopped(&ended).contains("more blocks than blocks_max = 3"), "{}", why_stopped(&ended));
+    assert!(why_stopped(&ended).contains("blocks_max = 3 is too few for "), "{}", why_stopped(&ended));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the gate decided: of everything that it may fail on, how many verdicts are reached, which are open, and which
 //! figures of the run do not matter to it.
 
+use rqps_model::part_of;
 use rqps_stats::{Detector, Verdict};
 
 use crate::gate::{ArmAtGate, GateRules};
@@ -21,8 +22,7 @@ impl Asked {
 
     /// `cost in 6 of 7`
     fn share(&self) -> String {
-        let decided = if self.decided == 0 { "none".to_owned() } else { self.decided.to_string() };
-        format!("{} in {decided} of {}", name(self.detector), self.of)
+        format!("{} in {}", name(self.detector), part_of(self.decided, self.of))
     }
 }
 

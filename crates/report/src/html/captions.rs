@@ -123,12 +123,9 @@ fn replicates(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> String
                 judged.verdicts.on_candidates().any(|one| one.metric == Metric::Rate && one.blocks < done);
             let at_most = if fewer { "at most " } else { "" };
             let levels = levels(page, &[detector], steps);
-            let whiskers =
-                format!("Whiskers: confidence intervals of the verdicts ({levels}), over {at_most}{blocks}.");
+            let whiskers = format!("Whiskers: confidence intervals ({levels}), over {at_most}{blocks}.");
             match done {
-                0 | 1 => format!(
-                    "{blocks} of the {least} that a verdict takes: no verdicts yet, and no intervals."
-                ),
+                0 | 1 => format!("{blocks} of the {least} that a verdict takes: no verdicts yet."),
                 early if early < least => {
                     format!("{blocks} of the {least} that a verdict takes: no verdicts yet. {whiskers}")
                 }

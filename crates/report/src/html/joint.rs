@@ -88,7 +88,7 @@ pub fn joint_page(page: &JointPage<'_>) -> String {
             section #ratios {
                 h2 { "Ratios" }
                 p.legend {
-                    "Logarithmic. Whiskers are the confidence intervals of the verdicts (" (levels_of_charts(page))
+                    "Logarithmic. Whiskers are confidence intervals (" (levels_of_charts(page))
                     "): over hosts, and over the blocks of one host."
                 }
                 div.charts { @for chart in charts { (wide_and_narrow(chart)) } }

@@ -139,7 +139,11 @@ impl<'a> Page<'a> {
     }
 
     fn verdicts_title(&self) -> &'static str {
-        if self.judged.is_some() { "Verdicts" } else { "Rates" }
+        match &self.judged {
+            Some(judged) if judged.has_verdicts() => "Verdicts",
+            Some(_) => "All tests",
+            None => "Rates",
+        }
     }
 
     /// The detectors shown for every test: rate, and cost if it was measured; stalls and resources if they changed in

@@ -37,12 +37,16 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     let mut own = page.blocks(&OF_ONE_BENCHMARK)?;
     own.retain(|block| matches!(block, Block::Table(_) | Block::Text(_)));
     let is_compared = !page.candidates().is_empty();
-    let title = if page.judged.is_some() { "Every figure behind the verdicts" } else { "Rates, as tables" };
+    let title = match &page.judged {
+        Some(judged) if judged.has_verdicts() => "Every figure behind the verdicts",
+        Some(_) => "Every figure",
+        None => "Rates, as tables",
+    };
     Ok(html! {
         section #verdicts {
             h2 { (page.verdicts_title()) }
             @if is_compared { p.legend {
-                @if page.judged.is_some() {
+                @if let Some(judged) = &page.judged {
                     @let [rates, costs] =
                         [Detector::Rate, Detector::Cost].map(|one| page.detectors().contains(&one));
                     @let (what, means) = match (rates, costs) {
@@ -53,9 +57,10 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
                         _ => ("Rate", "A rate below 1 is slower"),
                     };
                     (what) " relative to " strong { (page.comparison.base.arm.name) }
-                    ", with the confidence interval of the ratio (" (page.levels()) "). " (means) ". "
+                    @if judged.has_intervals() { ", with the confidence interval of the ratio (" (page.levels()) ")" }
+                    ". " (means) ". "
                     @let legend = if rates { Detector::Rate } else { Detector::Cost };
-                    @for mark in Mark::ALL {
+                    @for mark in Mark::ALL.into_iter().filter(|mark| judged.has_verdicts() || *mark == Mark::Open) {
                         span.mark.(mark.class()) { (mark.symbol()) " " (mark.word(legend)) } " "
                     }
                 } @else {
@@ -107,12 +112,13 @@ fn verdict_table(page: &Page<'_>, judged: &Judged<'_>) -> Markup {
     let control = judged.verdicts.experiment.control;
     let with_notes = page.candidates().len() == 1;
     let detectors = headlines(page);
+    let what = if judged.has_verdicts() { "Verdicts" } else { "Ratios" };
     let width = 1 + detectors.len() * arms.len() + usize::from(with_notes);
     let (names, common) = short_names(&arms.iter().map(|arm| page.name(*arm)).collect::<Vec<_>>());
     html! {
-        div.scroll tabindex="0" role="group" aria-label="Verdicts of all tests" {
+        div.scroll tabindex="0" role="group" aria-label=(format!("{what} of all tests")) {
             table.sortable.verdict-table {
-                caption { "Verdicts relative to " (page.comparison.base.arm.name) (in_common(common)) }
+                caption { (what) " relative to " (page.comparison.base.arm.name) (in_common(common)) }
                 thead {
                     @if arms.len() > 1 {
                         tr {

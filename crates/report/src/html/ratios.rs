@@ -23,11 +23,12 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
             @else {
                 p.legend {
                     "Logarithmic; at 1.0 the variant equals " strong { (page.comparison.base.arm.name) } ". "
-                    @if page.judged.is_some() {
-                        @let levels = captions::levels(page, &detectors, &page.steps);
-                        "Whiskers are the confidence intervals of the verdicts (" (levels) ")."
+                    @if let Some(judged) = &page.judged {
+                        @if judged.has_intervals() {
+                            "Whiskers are confidence intervals (" (captions::levels(page, &detectors, &page.steps)) "). "
+                        }
                         @if page.has_control() {
-                            " The band covers the largest deviation in the group when base is measured against itself (A/A)."
+                            "The band covers the largest deviation in the group when base is measured against itself (A/A)."
                         }
                     } @else { "A single pass has no intervals." }
                 }

@@ -195,15 +195,10 @@ fn aa_check(judged: &Judged<'_>) -> String {
     })
 }
 
-fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 fn tally_title(page: &Page<'_>, detector: Detector) -> String {
     match detector {
         Detector::Cost => format!("Cost per operation ({})", page.cost_metrics(&page.steps)),
-        other => capitalized(subject(other)),
+        other => words::capitalized(subject(other)),
     }
 }
 
@@ -270,7 +265,7 @@ fn change(page: &Page<'_>, judged: &Judged<'_>, arm: usize, line: &Line<'_>) -> 
     html! {
         li {
             a href=(page.href(line.test)) { (line.test) } ": " (changes.join("; ")) "."
-            @if let Some(finding) = page.first_finding(line.test, arm) { " " span.why { (finding) "." } }
+            @if let Some(finding) = page.first_finding(line.test, arm) { " " span.why { (words::capitalized(&finding)) "." } }
         }
     }
 }
@@ -310,8 +305,14 @@ fn reliability(judged: &Judged<'_>) -> String {
         (true, None) => format!("{}, a repeat each", measured_in(judged)),
         // What a pass is, the list below says.
         (false, _) if judged.sample() == "pass" => measured_in(judged),
-        (false, _) => format!("{}, each {}", measured_in(judged), judged.run.terms().anew),
+        (false, _) => {
+            let each = if judged.verdicts.blocks_done == 1 { "" } else { "each " };
+            format!("{}, {each}{}", measured_in(judged), judged.run.terms().anew)
+        }
     };
+    if !judged.has_verdicts() {
+        return format!("{measured}.");
+    }
     format!(
         "{measured}. If nothing changed, at most {alpha} of tests \
          are called {changed} by mistake.{shown}{open}"

@@ -31,8 +31,10 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
             h2 { "Across versions" }
             (blocks::blocks(&arrivals, 3))
             p.legend {
-                "Relative to " strong { (page.comparison.base.arm.name) } ". Whiskers are the confidence intervals of the \
-                verdicts (" (captions::levels(page, &page.headlines(), &page.steps)) ")."
+                "Relative to " strong { (page.comparison.base.arm.name) } "."
+                @if judged.has_intervals() {
+                    " Whiskers are confidence intervals (" (captions::levels(page, &page.headlines(), &page.steps)) ")."
+                }
             }
             @for (number, row) in rows.iter().enumerate() {
                 div.charts {

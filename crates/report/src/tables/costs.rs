@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_model::{counted, sample};
+use rqps_model::{Digits, counted};
 use rqps_stats::{Detector, Metric, Verdict};
 use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{Estimate, estimates};
@@ -18,6 +18,7 @@ use rqps_verdicts::{Estimate, estimates};
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
+use crate::number;
 use crate::tables::disturbed;
 use crate::tables::verdicts::{COST_DECIMALS_MAX, confidences};
 use crate::verdict_lines::{Judged, Line};
@@ -54,7 +55,7 @@ fn by_test(judged: &Judged<'_>, detector: Detector, arm: usize) -> BTreeMap<Stri
     let experiment = &judged.verdicts.experiment;
     let verdicts =
         experiment.tests.iter().filter_map(|test| judged.verdicts.verdict(&test.name, arm, detector));
-    if has_verdicts(judged) {
+    if judged.has_verdicts() {
         let of_verdict = |one: &Verdict| Figure { ratio: one.ratio, interval: (one.low, one.high) };
         return verdicts.map(|one| (one.test.clone(), of_verdict(one))).collect();
     }
@@ -69,10 +70,6 @@ fn by_test(judged: &Judged<'_>, detector: Detector, arm: usize) -> BTreeMap<Stri
         (one.test, Figure { ratio: one.ratio, interval: one.interval.unwrap_or((f64::NAN, f64::NAN)) })
     };
     found.map(of_few).collect()
-}
-
-fn has_verdicts(judged: &Judged<'_>) -> bool {
-    judged.verdicts.blocks_done >= judged.blocks_min()
 }
 
 fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [Block; 2] {
@@ -97,9 +94,8 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
     let mut table = Table::new("costs", title, columns, 1);
     table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
     table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
-    let decimals_max = if has_verdicts(judged) { COST_DECIMALS_MAX } else { RATIO_DECIMALS_MAX };
     for line in &lines {
-        let mut cells = figures(costs.get(line.test), decimals_max);
+        let mut cells = figures(costs.get(line.test), decimals_max(judged));
         cells.extend(figures(rates.get(line.test), RATIO_DECIMALS_MAX));
         cells.push(Cell::words(line.test));
         table.row_in(&line.group.title, cells);
@@ -108,7 +104,7 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
     let of_cost = format!("cost/op: {what} of the {program} per operation; below 1 is cheaper. ");
     table.footnotes = vec![
         format!("{}rQPS: rate; below 1 is slower", if has_costs { &of_cost } else { "" }),
-        match has_verdicts(judged) {
+        match judged.has_verdicts() {
             true => format!(
                 "from, to: confidence interval of the ratio, {}, as with the verdicts",
                 confidences(&lines)
@@ -132,6 +128,10 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
         false => no_costs(judged.run, &label),
     };
     [Block::Text(text), Block::Table(table)]
+}
+
+fn decimals_max(judged: &Judged<'_>) -> usize {
+    if judged.has_verdicts() { COST_DECIMALS_MAX } else { RATIO_DECIMALS_MAX }
 }
 
 fn figures(figure: Option<&Figure>, decimals_max: usize) -> Vec<Cell> {
@@ -161,13 +161,12 @@ fn sentence(
 ) -> String {
     let found: Vec<(&str, &Figure)> =
         lines.iter().filter_map(|line| Some((line.test, costs.get(line.test)?))).collect();
-    let ratios: Vec<f64> = found.iter().map(|(_, one)| one.ratio).collect();
     let verdict = |test: &str| judged.verdicts.verdict(test, arm, Detector::Cost).map(|one| one.class);
-    let is_more = |test: &str, one: &Figure| match has_verdicts(judged) {
+    let is_more = |test: &str, one: &Figure| match judged.has_verdicts() {
         true => verdict(test).is_some_and(|class| class.is_regression()),
         false => one.interval.0 > 1.0,
     };
-    let is_less = |test: &str, one: &Figure| match has_verdicts(judged) {
+    let is_less = |test: &str, one: &Figure| match judged.has_verdicts() {
         true => verdict(test).is_some_and(|class| class.is_change() && !class.is_regression()),
         false => one.interval.1 < 1.0,
     };
@@ -176,7 +175,11 @@ fn sentence(
             found.iter().filter(|(test, one)| is(test, one)).map(|(test, _)| *test).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
-    let median = sample::median(&ratios).map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}"));
+    let ratio = |(_, one): &(&str, &Figure)| {
+        (one.ratio, Digits::of_ratio(one.interval, decimals_max(judged)).text(one.ratio))
+    };
+    let median = number::median(found.iter().map(ratio).collect());
+    let median = median.map_or_else(|| "unknown".to_owned(), |(_, text)| text);
     format!(
         "{label}: {} per operation relative to base, median of {}: {median}. More expensive, beyond noise: {}; cheaper: {}.",
         judged.cost_metric().measure().label,

@@ -9,13 +9,14 @@
 //! | `dbms` | the variant |
 //! | `test` | the test; listed if its rounded rQPS is 0.95 or less, or 1.05 or more |
 
-use rqps_model::{Metric, sample};
+use rqps_model::{Metric, part_of};
 
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::number;
 use crate::per_op::{CPU, Cost, PerOp, SERVER_CPU};
-use crate::tables::{conditions, disturbed, doubts};
+use crate::tables::{conditions, disturbed, doubts, relative};
+use crate::words;
 
 /// Maximum rows of the table of far tests.
 const ROWS_MAX: usize = 40;
@@ -30,7 +31,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
         return blocks;
     }
     blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
-    blocks.push(Block::Items(comparison.pairs().map(|pair| sentence(&pair, &steps)).collect()));
+    blocks.push(Block::Items(comparison.pairs().map(|pair| sentence(comparison, &pair, &steps)).collect()));
     blocks.extend(measured_with(comparison));
     blocks.extend(far_tests(comparison, &steps).block());
     blocks
@@ -45,7 +46,7 @@ pub(crate) fn measured_with(comparison: &Comparison<'_>) -> Vec<Block> {
 }
 
 /// A variant's medians, and how many tests are far from base.
-pub(crate) fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
+pub(crate) fn sentence(comparison: &Comparison<'_>, pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let ratios: Vec<f64> = steps.iter().filter_map(|step| pair.ranked_ratio(&step.name)).collect();
     if ratios.is_empty() && steps.iter().any(|step| pair.was_set(&step.name)) {
         return format!("{}: no rQPS, since an option set the rates", pair.arm.label());
@@ -58,31 +59,33 @@ pub(crate) fn sentence(pair: &Pair<'_>, steps: &[TestStep]) -> String {
     }
     let far = ratios.iter().filter(|ratio| number::side_of_band(**ratio) != 0).count();
     format!(
-        "{}: median rQPS {}. {far} of {} tests at 0.95 or below, or 1.05 or above",
+        "{}: median rQPS {}. {} tests at 0.95 or below, or 1.05 or above",
         pair.arm.label(),
-        medians(pair, steps),
-        ratios.len()
+        medians(comparison, pair, steps),
+        words::capitalized(&part_of(far, ratios.len()))
     )
 }
 
 /// The median of each group: `point 0.97 (-3 points), range 1.01 (+1)`.
-fn medians(pair: &Pair<'_>, steps: &[TestStep]) -> String {
+fn medians(comparison: &Comparison<'_>, pair: &Pair<'_>, steps: &[TestStep]) -> String {
     let mut parts = Vec::new();
     for of_group in steps.chunk_by(|a, b| a.group == b.group) {
-        let ratios: Vec<f64> = of_group.iter().filter_map(|step| pair.ranked_ratio(&step.name)).collect();
+        let ratio = |step: &TestStep| {
+            Some((pair.ranked_ratio(&step.name)?, relative::cell_of(comparison, pair, step).text))
+        };
         // Imported tests may have no groups but one of all.
         let group = match &*of_group[0].group.short {
             "" => String::new(),
             short => format!("{short} "),
         };
-        parts.push(match sample::median(&ratios) {
-            Some(median) => {
+        parts.push(match number::median(of_group.iter().filter_map(ratio).collect()) {
+            Some((median, text)) => {
                 let unit = match (parts.is_empty(), (number::points(median) - 100).abs()) {
                     (true, 1) => " point",
                     (true, _) => " points",
                     (false, _) => "",
                 };
-                format!("{group}{median:.2} ({}{unit})", number::points_change(median))
+                format!("{group}{text} ({}{unit})", number::points_change(median))
             }
             None => format!("{group}-"),
         });

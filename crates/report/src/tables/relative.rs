@@ -7,7 +7,7 @@
 //!
 //! Below each group: `median`, `min` and `max` of the column over the tests of the group that have a value.
 
-use rqps_model::{Digits, sample};
+use rqps_model::Digits;
 
 use crate::background::MARK;
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep, numbered};
@@ -86,25 +86,28 @@ fn cell(ratio: Option<f64>, print: impl Fn(f64) -> String) -> Cell {
     Cell { tint, ..Cell::printed(ratio, print) }
 }
 
-/// A statistic over the values of a column; None if there are none.
-type Statistic = fn(&[f64]) -> Option<f64>;
+/// A statistic over values with their texts; None if there are none.
+type Statistic = fn(Vec<(f64, String)>) -> Option<(f64, String)>;
 
-const STATISTICS: [(&str, Statistic); 3] =
-    [("median", sample::median), ("min", number::min), ("max", number::max)];
+const STATISTICS: [(&str, Statistic); 3] = [
+    ("median", number::median),
+    ("min", |values| values.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b))),
+    ("max", |values| values.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b))),
+];
 
-/// The rows `median`, `min` and `max` of a group, from the cells of each column with a ranked ratio. What is the ratio
-/// of a test has its digits.
+/// A statistic over cells with a ranked ratio.
+fn of_cells(column: &[Cell], statistic: Statistic) -> Cell {
+    let value = statistic(column.iter().filter_map(|cell| Some((cell.value?, cell.text.clone()))).collect());
+    let (value, text) = value.unzip();
+    cell(value, |_| text.clone().unwrap_or_default())
+}
+
+/// The rows `median`, `min` and `max` of a group, from the cells of each column.
 fn summary(group: &str, columns: &[Vec<Cell>]) -> Vec<Row> {
-    let of_column = |column: &Vec<Cell>, statistic: Statistic| {
-        let values: Vec<f64> = column.iter().filter_map(|cell| cell.value).collect();
-        let value = statistic(&values);
-        let of_test = column.iter().find(|cell| cell.value == value).filter(|_| value.is_some());
-        of_test.cloned().unwrap_or_else(|| cell(value, number::ratio_alone))
-    };
     STATISTICS
         .iter()
         .map(|(name, statistic)| {
-            let cells = columns.iter().map(|column| of_column(column, *statistic));
+            let cells = columns.iter().map(|column| of_cells(column, *statistic));
             let cells = cells.chain([Cell::words(format!("({name})"))]).collect();
             Row { group: Some(group.to_owned()), kind: RowKind::Summary, cells }
         })

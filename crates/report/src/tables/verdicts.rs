@@ -370,6 +370,21 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
     let samples = judged.samples();
     let most = if judged.run.meta.protocol == "isolated" { ", the maximum," } else { "" };
+    let from_to = format!(
+        "from, to: confidence interval of the ratio, {}{}",
+        confidences(lines),
+        if rules.at_once { "" } else { ", valid over all looks" },
+    );
+    let ratios = match has_costs {
+        true => format!(
+            "{}cost/op: cost per operation / base's, in the metric that `of` names and no other",
+            if has_rates(lines) { "rQPS: rate / base's rate. " } else { "" }
+        ),
+        false => "rQPS: rate / base's rate".to_owned(),
+    };
+    if !judged.has_verdicts() {
+        return judged.has_intervals().then_some(from_to).into_iter().chain([ratios]).collect();
+    }
     let mut footnotes = vec![
         format!(
             "regression: worse than base; improvement: better; between identical arms about {} of verdicts are false \
@@ -385,11 +400,7 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
                 false => format!("after {} {samples}", looks.join(", ")),
             }
         ),
-        format!(
-            "from, to: confidence interval of the ratio, {}{}",
-            confidences(lines),
-            if rules.at_once { "" } else { ", valid over all looks" },
-        ),
+        from_to,
         format!(
             "detectable: the smallest slowdown{} that this many {samples} would have called a regression with 80 % probability, \
              at {} of false alarms. `same` may err in {}, so that it is also said where detectable is larger than what \
@@ -408,13 +419,7 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
              established",
             rules.looks.last().map_or(0, |look| look.blocks).max(verdicts.blocks_done),
         ),
-        match has_costs {
-            true => format!(
-                "{}cost/op: cost per operation / base's, in the metric that `of` names and no other",
-                if has_rates(lines) { "rQPS: rate / base's rate. " } else { "" }
-            ),
-            false => "rQPS: rate / base's rate".to_owned(),
-        },
+        ratios,
         "if few blocks just sufficed to detect a change, its ratio overstates it on average; the interval still holds"
             .to_owned(),
     ];

@@ -301,24 +301,14 @@ impl Upgrade<'_, '_> {
     fn of_neither(&self) -> Vec<String> {
         let left_out = self.new_arm().left_out.iter();
         let left_out = left_out.filter(|left| !self.is_told(left) && left.taken.is_none());
-        let mut by_reason: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
         for left in left_out {
-            let reason = self.reason_of_both(left);
-            match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            match by_reason.iter_mut().find(|(known, _)| *known == left.reason) {
                 Some((_, options)) => options.push(&left.option),
-                None => by_reason.push((reason, vec![&left.option])),
+                None => by_reason.push((&left.reason, vec![&left.option])),
             }
         }
         by_reason.iter().map(|(reason, options)| format!("{} ({reason})", options.join(", "))).collect()
-    }
-
-    /// The reason for which the new version leaves out an option, told of both if it is also the old one's.
-    fn reason_of_both(&self, left: &LeftOut) -> String {
-        let of_both = |arm: &Arm, reason: &str| reason.replace(&product(arm), "both");
-        let reason = of_both(self.new_arm(), &left.reason);
-        let mut of_old = self.old_arm().left_out.iter().filter(|old| old.option == left.option);
-        let is_alike = of_old.any(|old| of_both(self.old_arm(), &old.reason) == reason);
-        if is_alike { reason } else { left.reason.clone() }
     }
 
     /// What was not measured as the config has it, on both versions.

@@ -57,13 +57,15 @@ impl Upgrade<'_, '_> {
             cells.extend(self.percentiles(latencies, line.test).as_flattened().iter().cloned());
             table.row_in(&line.group.title, cells);
         }
-        table.footnotes.extend([
-            format!("from, to: confidence interval of the ratio, {}", confidences(lines)),
+        let from_to = || format!("from, to: confidence interval of the ratio, {}", confidences(lines));
+        let has_intervals = lines.iter().flat_map(Line::verdicts).any(|one| one.low.is_finite());
+        table.footnotes.extend(has_intervals.then(from_to));
+        table.footnotes.push(
             "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
              names. likely: a change that is not established. p50, p95, p99: latency of an event over all windows, \
              missing where there are too few events; without intervals"
                 .to_owned(),
-        ]);
+        );
         table
     }
 

@@ -61,35 +61,30 @@ pub(crate) fn without_plugin(
     (build, layout, user): (&Build, &Layout, &ServerUser),
     (option, value): (&str, &str),
 ) -> Result<LeftOut> {
-    let title = format!("{} {}", build.dbms.title(), build.version);
     let left = |reason: String| LeftOut { reason, unknown: true, ..LeftOut::default() };
     if option.contains(OF_COMPONENTS) {
-        let reason = format!("unknown to {title} without its component, which is not installed");
+        let reason = "unknown without its component, which is not installed".to_owned();
         return Ok(LeftOut { unknown: false, ..left(reason) });
     }
     let plugins = of_build((build, layout, user))?;
     if let Some(file) = plugins.get(option) {
-        let reason = format!("known to {title} only with its plugin {file}");
+        let reason = format!("known only with its plugin {file}");
         return Ok(LeftOut { unknown: false, ..left(reason) });
     }
     if let Some((name, file)) = later_words(option).and_then(|name| plugins.get_key_value(&name)) {
-        let reason = format!("unknown to {title}, whose plugin {file} has {name}");
+        let reason = format!("unknown; its plugin {file} has {name}");
         return Ok(LeftOut { instead: Some(format_option(name, value)), ..left(reason) });
     }
     let files: BTreeSet<&String> = plugins.values().collect();
     Ok(match files.len() {
-        0 => LeftOut { unknown: false, ..left(format!("unknown to {title}, whose build has no plugins")) },
-        count => left(format!("unknown to {title}, whichever of its {count} plugins is loaded")),
+        0 => LeftOut { unknown: false, ..left("unknown; the build has no plugins".to_owned()) },
+        count => left(format!("unknown, whichever of the {count} plugins is loaded")),
     })
 }
 
 /// The plugins that a value of an option names and that are not among a build's `files`, with what it has instead, and
 /// the value without them. `None` if it has all, or the build has no plugins at all.
-pub(crate) fn missing(
-    build: &str,
-    files: &BTreeSet<String>,
-    (option, value): (&str, &str),
-) -> Option<(LeftOut, String)> {
+pub(crate) fn missing(files: &BTreeSet<String>, (option, value): (&str, &str)) -> Option<(LeftOut, String)> {
     if !is_loading(option) || files.is_empty() {
         return None;
     }
@@ -107,7 +102,7 @@ pub(crate) fn missing(
     let left = LeftOut {
         option: option.to_owned(),
         value: missing.join(";"),
-        reason: format!("{build} has no such plugin and starts without it{}", migration(&missing)),
+        reason: format!("no such plugin, and the server starts without it{}", migration(&missing)),
         without_effect: true,
         instead: (!later.is_empty()).then(|| format_option(option, &later.join(";"))),
         ..LeftOut::default()
@@ -128,7 +123,7 @@ fn migration(missing: &[&str]) -> String {
 /// The plugins that a config loads and the build has, `name=file;file`.
 pub(crate) fn loaded_by(options: &Options, layout: &Layout) -> Result<String> {
     let files = files(layout)?;
-    let here = |(option, value): &(String, String)| match missing("", &files, (option, value)) {
+    let here = |(option, value): &(String, String)| match missing(&files, (option, value)) {
         Some((_, here)) => here,
         None => value.clone(),
     };
@@ -179,7 +174,7 @@ mod tests {
     fn a_plugin_that_is_missing_is_left_out_for_its_later_name() {
         let files: BTreeSet<String> =
             ["semisync_source.so", "mysql_clone.so"].map(str::to_owned).into_iter().collect();
-        let missing = |option, value| missing("MySQL 9.7.4", &files, (option, value));
+        let missing = |option, value| missing(&files, (option, value));
         let (left, here) = missing("plugin_load_add", "semisync_master.so;mysql_clone.so").unwrap();
         assert_eq!((&*left.value, &*here), ("semisync_master.so", "mysql_clone.so"));
         assert_eq!(left.instead.as_deref(), Some("plugin_load_add = semisync_source.so"));

@@ -177,10 +177,9 @@ impl Settings<'_> {
                 let reason = left.reason.clone() + if is_loose { IGNORED } else { "" };
                 Ok(Some(LeftOut { reason, unknown: left.unknown && !is_loose, ..left }))
             })?;
-        let (title, files) = (self.build.dbms.title(), plugins::files(self.layout)?);
-        let title = format!("{title} {}", self.build.version);
+        let files = plugins::files(self.layout)?;
         for (option, value) in &mut kept {
-            let missing = plugins::missing(&title, &files, (option, value));
+            let missing = plugins::missing(&files, (option, value));
             if let Some((left, here)) = missing.or_else(|| outside::of_mysql(option, value)) {
                 left_out.push(left);
                 *value = here;
@@ -257,7 +256,7 @@ fn unknown(
 ) -> Result<LeftOut> {
     match plugins::is_of_a_plugin(option) {
         true => plugins::without_plugin((build, layout, user), (option, value)),
-        false => Ok(applied::unknown_to(build)),
+        false => Ok(applied::unknown_option()),
     }
 }
 
@@ -287,8 +286,7 @@ impl Known for OfBuild<'_> {
     }
 
     fn lacking(&self, _config: &Config, option: (&str, &str)) -> Result<Option<LeftOut>> {
-        let title = format!("{} {}", self.build.dbms.title(), self.build.version);
-        Ok(plugins::missing(&title, &plugins::files(&self.layout)?, option).map(|(left, _)| left))
+        Ok(plugins::missing(&plugins::files(&self.layout)?, option).map(|(left, _)| left))
     }
 
     fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {

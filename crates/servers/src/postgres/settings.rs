@@ -101,7 +101,7 @@ impl Settings<'_> {
                     true if outside::OF_POSTGRES.contains(&option) => Some(outside::left_out()),
                     true if !self.machine_has(option, value)? => Some(available::not_on_this_machine()),
                     true => self.lacking_for_start(config, option, value)?,
-                    false => Some(applied::unknown_to(self.build)),
+                    false => Some(applied::unknown_option()),
                 })
             })?;
         for (option, value) in &mut kept {

@@ -7,7 +7,7 @@ use rqps_builds::Build;
 use rqps_builds::rocksdb::{describe, knows, library_of};
 
 use super::conf::{TABLE, parse_line};
-use crate::applied::{select_options, unknown_to};
+use crate::applied::{select_options, unknown_option};
 use crate::config::Config;
 use crate::error::Result;
 use crate::option::Line;
@@ -82,7 +82,7 @@ pub(crate) fn format_option(name: &str, value: &str) -> String {
 fn split(build: &Build, config: &Config) -> Result<(Vec<(String, String)>, Applied)> {
     let known = known(build)?;
     let (kept, left_out) =
-        select_options(config, build, &[], |option, _| Ok((!known.has(option)?).then(|| unknown_to(build))))?;
+        select_options(config, build, &[], |option, _| Ok((!known.has(option)?).then(unknown_option)))?;
     Ok((kept, Applied { left_out, added: Vec::new(), config_as_used: String::new() }))
 }
 

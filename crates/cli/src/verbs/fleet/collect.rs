@@ -7,7 +7,7 @@ use crate::out;
 use crate::verbs::run::PAGE_FILE;
 use rqps_fleet::{Collected, Fleet, HostResult, MeasuredArm, Split, collect};
 use rqps_model::sample::median;
-use rqps_model::{Digits, counted, short_hash};
+use rqps_model::{Digits, counted, part_of, short_hash};
 use rqps_report::{Format, JointPage, JointRow, joint_levels};
 use rqps_stats::{Class, Detector, HOSTS_MIN, Joint, OnHost, Tag, Verdict};
 use serde_json::{Value, json};
@@ -187,12 +187,12 @@ fn hosts(collected: &Collected) -> Listing {
     listing
 }
 
-/// `0 of 64 verdicts false`.
+/// `none of 64 verdicts false`.
 fn check(host: &HostResult, judged: &OnHost) -> String {
     let left_out = if host.is_left_out { ": LEFT OUT" } else { "" };
     match judged.checked {
         0 => "no verdict yet".to_owned(),
-        checked => format!("{} of {checked} verdicts false{left_out}", judged.alarms),
+        checked => format!("{} verdicts false{left_out}", part_of(judged.alarms, checked)),
     }
 }
 

@@ -13,8 +13,8 @@ use rqps_explain::renamed::{self, Replacement};
 use rqps_model::{Dbms, LeftOut};
 use rqps_plan::Plan;
 use rqps_servers::{
-    Config, UnknownOption, config_with, defaults_of, known_among, lacking, load_config, refused_lines,
-    refused_options, unknown_options,
+    Config, UnknownOption, config_with, defaults_of, is_file, is_of_a_plugin, known_among, lacking,
+    load_config, refused_lines, refused_options, unknown_options,
 };
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,7 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
     context.dirs.create_work()?;
     let upgrade = Upgrade {
         config: load_config(new.dbms, &new.version, config)?,
+        is_own: is_file(config),
         of_old: load_config(old.dbms, &old.version, config)?,
         old,
         new,
@@ -65,10 +66,13 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
     };
     let what = format!("asking {} and {} for their options", upgrade.old.label(), upgrade.new.label());
     let changes = context.before_a_run(|| with_spinner(&what, || upgrade.changes()))?;
-    let Changes { mut lines, refused, told, options, said, of_both } = changes;
-    if !of_both.is_empty() {
+    let Changes { mut lines, refused, told, options, said, of_both, of_neither } = changes;
+    let mut mistakes: Vec<String> =
+        of_neither.iter().map(|(option, why)| format!("{}: {why}", place_of(config, option))).collect();
+    mistakes.extend((!of_both.is_empty()).then(|| both_reject(&upgrade, &of_both, config)));
+    if !mistakes.is_empty() {
         super::tell(&options);
-        return Err(Usage(both_reject(&upgrade, &of_both, config)).into());
+        return Err(Usage(mistakes.join("\nrqps: ")).into());
     }
     said.iter().for_each(|text| out::message(text));
     lines.extend(refused_lines(upgrade.new.dbms, &refused));
@@ -101,6 +105,8 @@ struct Upgrade<'a> {
     new: Build,
     /// As the new version reads it.
     config: Config,
+    /// Whether the config is a file of the user's, not a shipped one.
+    is_own: bool,
     /// As the old version reads it: without sections of another series.
     of_old: Config,
     work: &'a Path,
@@ -118,6 +124,8 @@ struct Changes {
     said: Vec<String>,
     /// Options whose values both versions reject.
     of_both: Vec<LeftOut>,
+    /// Options that neither version knows, with what to do.
+    of_neither: Vec<(String, String)>,
 }
 
 impl Upgrade<'_> {
@@ -149,6 +157,7 @@ impl Upgrade<'_> {
         }
         let later: Vec<String> = unknown.iter().flat_map(|one| renamed::later_names(&one.option)).collect();
         let known = known_among(&self.new, &self.config, &later, self.work)?;
+        let known_to_old = known_among(&self.old, &self.config, &later, self.work)?;
         let unknown_to_old = self.unknown_to(&self.old)?;
         let is_known = |name: &str| known.iter().any(|one| one == name) && self.value(name).is_none();
         let new = self.new.label();
@@ -165,17 +174,19 @@ impl Upgrade<'_> {
             let line = replacement.as_ref().and_then(Replacement::line);
             let is_known_to_old = !unknown_to_old.iter().any(|old| old.option == *option);
             if !is_known_to_old {
-                // In a section of the new series alone it would be taken for misspelled.
                 let is_of_new = !self.of_old.options.iter().any(|(name, _)| name == option);
                 let removed = renamed::removed(option);
                 if !is_of_new || removed.is_none() && replacement.is_none() {
-                    // Else it is misspelled.
-                    if instead.is_some() {
-                        changes.said.push(becomes.clone());
+                    if self.is_own && !self.config.is_of_a_release() && !is_of_a_plugin(option) {
+                        let why = self.known_to_neither(one, replacement.as_ref(), &known_to_old);
+                        changes.of_neither.push((option.clone(), why));
+                    } else if instead.is_some() {
+                        changes.said.push(format!("{new}: {becomes}"));
                         changes.options.push(becomes);
                     }
                     continue;
                 }
+                // In a section of the new series alone it would be taken for misspelled.
                 changes.refused.push(one.refused(&written, removed));
             }
             changes.options.push(becomes);
@@ -186,6 +197,32 @@ impl Upgrade<'_> {
             }
         }
         Ok(())
+    }
+
+    /// That an option is none of either version, and what to do: it was renamed before both, or is misspelled.
+    fn known_to_neither(
+        &self,
+        one: &UnknownOption,
+        replacement: Option<&Replacement>,
+        known_to_old: &[String],
+    ) -> String {
+        let (old, new, option) = (self.old.label(), self.new.label(), &one.option);
+        let remedy = match (replacement, &one.question) {
+            (Some(later), _) => {
+                let have = match known_to_old.contains(&later.name) {
+                    true => "both have",
+                    false => &format!("{new} has"),
+                };
+                let write = match later.value {
+                    Some(_) => format!("Write {}", later.text()),
+                    None => "Set that".to_owned(),
+                };
+                format!("It was renamed: {have} {}. {write}", later.name)
+            }
+            (None, Some(question)) => question.clone(),
+            (None, None) => "Correct it or remove it.".to_owned(),
+        };
+        format!("neither {old} nor {new} knows `{option}`. {remedy}")
     }
 
     fn refused(&self, changes: &mut Changes) -> anyhow::Result<()> {

@@ -223,7 +223,7 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
         }
     } else {
         let pairs = page.comparison.pairs();
-        sentences.extend(pairs.map(|pair| rates_headline::sentence(&pair, &page.steps)));
+        sentences.extend(pairs.map(|pair| rates_headline::sentence(&page.comparison, &pair, &page.steps)));
         headline = sentences.last().map(|last| (0, last.clone()));
     }
     let tests = tests(page)?;

@@ -49,7 +49,7 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
                 }
             }
             @if let Some(levels) = levels.as_ref().filter(|_| has_course) {
-                p.legend { "Whiskers are the confidence intervals of the verdicts (" (levels) ")." }
+                p.legend { "Whiskers are confidence intervals (" (levels) ")." }
             }
             @for of in workloads.iter().filter(|of| !of.courses.is_empty()) {
                 @if !is_one { h3 { (settings(&of.settings)) ", " (counted(of.runs, "run")) } }
