@@ -2,20 +2,31 @@
 
 use rqps_plan::estimate::duration_text;
 use rqps_probe::CpusInUse;
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// From this share of all CPUs on.
 const BUSY_SHARE: f64 = 0.25;
 /// Clocks of the kernel have ticks of 10 ms.
 const LOOK: Duration = Duration::from_millis(400);
+/// A start asks several times, and all that it says should rest on one look.
+const HOLDS: Duration = Duration::from_secs(60);
 
 /// CPUs that others use. Look before anything is started.
+#[derive(Clone, Copy)]
 pub struct Busy(CpusInUse);
 
 impl Busy {
     pub fn now() -> Self {
+        static LAST: Mutex<Option<(Instant, Busy)>> = Mutex::new(None);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, busy)) = last.filter(|(at, _)| at.elapsed() < HOLDS) {
+            return busy;
+        }
         let unknown = CpusInUse { used: 0.0, cpus: 1, threads: 0.0 };
-        Self(rqps_probe::cpus_in_use(LOOK).unwrap_or(unknown))
+        let busy = Self(rqps_probe::cpus_in_use(LOOK).unwrap_or(unknown));
+        *last = Some((Instant::now(), busy));
+        busy
     }
 
     pub fn is_busy(&self) -> bool {

@@ -183,6 +183,28 @@ impl Context {
         Ok(found.path().to_owned())
     }
 
+    /// Like [`Context::results_path`] for what is nothing without them.
+    ///
+    /// # Errors
+    /// Also if the run is under way and has measured nothing yet.
+    pub fn measured_path(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let path = self.results_path(name)?;
+        let run = RunSummary::of(&RunFolder::at(&path)?);
+        if run.has_results() || run.folder.in_use_by().is_none() {
+            return Ok(path);
+        }
+        let runs = RunFolder::list(&self.results)?;
+        let newest = runs.iter().filter(|run| run.has_results()).max_by_key(|run| run.created_at_ms);
+        let other = newest.map_or_else(String::new, |newest| {
+            format!("; {} is the newest run that has some", newest.folder.name())
+        });
+        let name = run.folder.name();
+        Err(Usage(format!(
+            "{name} is running and has no results yet: `rqps status {name}` shows how far it is{other}"
+        ))
+        .into())
+    }
+
     /// The newest run, of those that are `preferred` if there are any; and the newest of all.
     fn last(&self, preferred: impl Fn(&RunSummary) -> bool) -> anyhow::Result<[RunFolder; 2]> {
         self.refuse_fleet(LAST)?;

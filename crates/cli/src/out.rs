@@ -60,13 +60,18 @@ pub fn commands(text: &str) {
 
 /// Text as standard error shows it: escaped, and wrapped to a terminal.
 pub fn for_stderr(text: &str) -> String {
-    rqps_report::wrapped(&tame(text), columns(std::io::stderr()))
+    rqps_report::wrapped(&tame(text), columns_of_stderr())
 }
 
 /// Columns of standard output: of the terminal, or else those that the environment tells.
 pub fn columns_of_stdout() -> Option<usize> {
     let told = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
     columns(std::io::stdout()).or_else(told)
+}
+
+/// Columns of standard error, if it is a terminal.
+pub fn columns_of_stderr() -> Option<usize> {
+    columns(std::io::stderr())
 }
 
 /// Columns of the terminal, if it is one.

@@ -3,10 +3,11 @@
 
 use crate::out;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rqps_executor::{Execution, Progress as RunProgress, TimeLeft};
-use rqps_model::clipped;
+use rqps_executor::{Execution, Progress as Receiver, TimeLeft};
+use rqps_model::{clipped, cut, without_middle};
 use rqps_plan::estimate::estimate;
 use rqps_report::tame;
+use rqps_store::{RunProgress, Until, now_ms};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::io::IsTerminal;
@@ -21,8 +22,11 @@ const DRAWS_PER_SECOND: u8 = 5;
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 /// Rare enough not to disturb what is measured.
 const BEAT: Duration = Duration::from_secs(1);
-/// The longest stage that fits beside the bar.
+/// The longest stage that is told again.
 const STAGE_MAX: usize = 50;
+/// Columns of the bar, and of the share beside it.
+const BAR_COLUMNS: usize = 24;
+const SHARE_COLUMNS: usize = "  100 %  ".len();
 
 /// Calls a function once a second until it is dropped.
 struct Heartbeat {
@@ -60,6 +64,7 @@ struct Doing {
     since: Instant,
     rate: String,
     ends: Option<Ends>,
+    share: Share,
 }
 
 /// When a run ends, as estimated.
@@ -67,35 +72,82 @@ struct Doing {
 struct Ends {
     at: Instant,
     /// How long that may be said.
-    until: Instant,
-    /// Whether it is when the first verdicts come.
-    until_verdicts: bool,
+    said_until: Instant,
+    /// What it is the end of.
+    of: Until,
+}
+
+/// The share of the work that is done.
+#[derive(Clone, Copy)]
+enum Share {
+    Unknown,
+    /// Of blocks.
+    Of(RunProgress),
+    /// Of a schedule: estimated seconds of the actions that are done, and of those ahead; `next_s` of the ones under way.
+    Scheduled {
+        behind_and_ahead: (f64, f64),
+        since: Instant,
+        next_s: f64,
+    },
+}
+
+impl Share {
+    fn now(self) -> Option<f64> {
+        match self {
+            Self::Unknown => None,
+            Self::Of(progress) => Some(progress.share_at(now_ms())),
+            Self::Scheduled { behind_and_ahead, since, next_s } => {
+                share_of(behind_and_ahead, since.elapsed().as_secs_f64().min(next_s))
+            }
+        }
+    }
 }
 
 impl Doing {
-    /// `2/30 new load  starting mysql-9.7.4, 40 s  5 min left`
-    fn text(&self) -> String {
+    /// `2/30 new load  starting mysql-9.7.4, 40 s  5 min left`, in at most `width` characters: names are shortened
+    /// before figures.
+    fn text(&self, width: usize) -> String {
         let (now, seconds) = (Instant::now(), self.since.elapsed().as_secs());
-        let said = match (self.what.is_empty(), seconds) {
+        let lasts = match (self.what.is_empty(), seconds) {
             (true, 0) => String::new(),
             (true, _) => format!("+{seconds} s"),
-            (false, _) => format!("{}, {seconds} s{}", self.what, self.rate),
+            (false, _) => format!("{seconds} s{}", self.rate),
         };
-        let ends = self.ends.filter(|ends| now < ends.at.min(ends.until));
-        let left = ends.map(|Ends { at, until_verdicts, .. }| {
-            TimeLeft { seconds: (at - now).as_secs_f64(), until_verdicts }.text()
+        let ends = self.ends.filter(|ends| now < ends.at.min(ends.said_until));
+        let left = ends.map_or_else(String::new, |Ends { at, of, .. }| {
+            TimeLeft { seconds: (at - now).as_secs_f64(), until: of }.text()
         });
-        let parts = [self.title.as_str(), &said, left.as_deref().unwrap_or_default()];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+        let joined = |title: &str, what: &str| {
+            let said =
+                [what, &lasts].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+            [title, &said, &left].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+        };
+        let (title, what) = (tame(&self.title), tame(&self.what));
+        let shortened = |text: &str, whole: &str| {
+            let over = whole.chars().count().saturating_sub(width);
+            without_middle(text, text.chars().count().saturating_sub(over)).into_owned()
+        };
+        let what = shortened(&what, &joined(&title, &what));
+        let title = shortened(&title, &joined(&title, &what));
+        cut(&joined(&title, &what), width).into_owned()
     }
 }
 
-/// Shows a text beside a bar; without a terminal, as a line if nothing was written for a while.
-fn show(bar: &ProgressBar, text: &str) {
+/// Shows what is being done beside a bar; without a terminal, as a line if nothing was written for a while.
+fn show(bar: &ProgressBar, doing: &Doing) {
     if bar.is_hidden() && out::silence() > SILENCE_MAX {
-        out::message(&format!("… {text}"));
+        out::message(&format!("… {}", doing.text(usize::MAX)));
     }
-    bar.set_message(tame(text).into_owned());
+    if let Some(share) = doing.share.now() {
+        bar.set_position((1000.0 * share.clamp(0.0, 1.0)) as u64);
+    }
+    let columns = out::columns_of_stderr().unwrap_or(usize::MAX);
+    bar.set_message(doing.text(columns.saturating_sub(bar_columns() + SHARE_COLUMNS)));
+}
+
+/// Columns of the bar: fewer on a narrow terminal.
+fn bar_columns() -> usize {
+    out::columns_of_stderr().map_or(BAR_COLUMNS, |columns| (columns * 3 / 10).min(BAR_COLUMNS))
 }
 
 pub struct Progress {
@@ -110,8 +162,8 @@ pub struct Progress {
     current: Option<(Vec<u32>, Instant)>,
     name_width: usize,
     arm_width: usize,
-    /// Of a run without a fixed number of actions: the share that is done, and when it ends.
-    overall: Option<(f64, Option<Ends>)>,
+    /// Of a run without a fixed number of actions: how far it is.
+    overall: Option<RunProgress>,
     doing: Arc<Mutex<Doing>>,
     heartbeat: Option<Heartbeat>,
 }
@@ -126,7 +178,8 @@ impl Progress {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(1000), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %  {msg}") {
+        let template = format!("{{bar:{}}} {{percent:>3}} %  {{wide_msg}}", bar_columns());
+        if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style.progress_chars("━━─"));
         }
         let names = schedule.actions.iter().map(|action| action.kind.name().len());
@@ -137,12 +190,12 @@ impl Progress {
             since: Instant::now(),
             rate: String::new(),
             ends: None,
+            share: Share::Unknown,
         };
         let doing = Arc::new(Mutex::new(doing));
         let (shown, beating) = (bar.clone(), Arc::clone(&doing));
         let heartbeat = Heartbeat::start(move || {
-            let text = beating.lock().unwrap_or_else(PoisonError::into_inner).text();
-            show(&shown, &text);
+            show(&shown, &beating.lock().unwrap_or_else(PoisonError::into_inner));
         });
         Self {
             bar,
@@ -192,29 +245,34 @@ impl Progress {
         let now = Instant::now();
         let after = |seconds: f64| now.checked_add(Duration::try_from_secs_f64(seconds).ok()?);
         match self.overall {
-            Some((_, ends)) => ends,
+            Some(RunProgress { ends_at_ms, until, .. }) => {
+                let at = after((ends_at_ms? - now_ms()) as f64 / 1e3)?;
+                Some(Ends { at, said_until: at, of: until })
+            }
             None => {
                 let (elapsed_s, estimate_s) = self.current_s();
-                let until = after((estimate_s - elapsed_s).max(0.0))?;
-                Some(Ends { at: after(self.remaining_s())?, until, until_verdicts: false })
+                let said_until = after((estimate_s - elapsed_s).max(0.0))?;
+                Some(Ends { at: after(self.remaining_s())?, said_until, of: Until::End })
             }
         }
     }
 
+    /// As `rqps status` tells it.
+    fn share(&self) -> Share {
+        if let Some(progress) = self.overall {
+            return Share::Of(progress);
+        }
+        let behind_and_ahead = behind_and_ahead(&self.estimates, &self.done);
+        let since = self.current.as_ref().map_or_else(Instant::now, |(_, since)| *since);
+        Share::Scheduled { behind_and_ahead, since, next_s: self.current_s().1 }
+    }
+
     /// Changes what is being done, and shows it.
     fn draw(&self, change: impl FnOnce(&mut Doing)) {
-        // As `rqps status` tells it.
-        let share = self.overall.map(|(share, _)| share).or_else(|| {
-            let (behind, ahead) = behind_and_ahead(&self.estimates, &self.done);
-            (behind + ahead > 0.0).then(|| behind / (behind + ahead))
-        });
-        if let Some(share) = share {
-            self.bar.set_position((1000.0 * share.clamp(0.0, 1.0)) as u64);
-        }
         let mut doing = self.doing.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut doing);
-        doing.ends = self.ends();
-        show(&self.bar, &doing.text());
+        (doing.ends, doing.share) = (self.ends(), self.share());
+        show(&self.bar, &doing);
     }
 
     /// An action begins, or something just ended.
@@ -234,6 +292,11 @@ pub fn at_pace(estimate_s: f64, taken_s: f64, expected_s: f64) -> f64 {
     estimate_s.max(0.0) * (taken_s + PACE_SECONDS) / (expected_s + PACE_SECONDS)
 }
 
+/// The share of a schedule that is done, by the estimated seconds behind and ahead, with those of what is under way.
+pub fn share_of((behind, ahead): (f64, f64), under_way_s: f64) -> Option<f64> {
+    (behind + ahead > 0.0).then(|| (behind + under_way_s.min(ahead)) / (behind + ahead))
+}
+
 /// Estimated seconds of the actions of a schedule that are done, and of those ahead. What was passed over is of arms
 /// that were given up; a resume starts with it.
 pub fn behind_and_ahead(estimates: &[f64], done: &BTreeSet<u32>) -> (f64, f64) {
@@ -248,7 +311,7 @@ pub fn behind_and_ahead(estimates: &[f64], done: &BTreeSet<u32>) -> (f64, f64) {
     (behind, ahead)
 }
 
-impl RunProgress for Progress {
+impl Receiver for Progress {
     fn action_started(&mut self, seqs: &[u32], arms: &str, action: &str) {
         self.current = Some((seqs.to_vec(), Instant::now()));
         let title = match (self.overall, seqs.last()) {
@@ -291,11 +354,10 @@ impl RunProgress for Progress {
     }
 
     fn overall(&mut self, share: f64, left: Option<TimeLeft>) {
-        let ends = left.and_then(|TimeLeft { seconds, until_verdicts }| {
-            let at = Instant::now().checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
-            Some(Ends { at, until: at, until_verdicts })
-        });
-        self.overall = Some((share, ends));
+        let at_ms = now_ms();
+        let ends_at_ms = left.map(|left| at_ms + (left.seconds * 1e3) as i64);
+        let until = left.map_or(Until::End, |left| left.until);
+        self.overall = Some(RunProgress { share, at_ms, ends_at_ms, until });
         self.draw(|_| {});
     }
 
@@ -333,11 +395,17 @@ impl Spinner {
                 (bar.clone(), Arc::clone(&text), what.to_owned(), Instant::now());
             let heartbeat = Heartbeat::start(move || {
                 let known = known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                show(&shown, &known.unwrap_or_else(|| format!("{what}, {} s", since.elapsed().as_secs())));
+                let text = known.unwrap_or_else(|| format!("{what}, {} s", since.elapsed().as_secs()));
+                if shown.is_hidden() && out::silence() > SILENCE_MAX {
+                    out::message(&format!("… {text}"));
+                }
             });
             return Self { bar, text, heartbeat: Some(heartbeat) };
         }
         let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+            bar.set_style(style);
+        }
         bar.enable_steady_tick(Duration::from_millis(100));
         bar.set_message(what.to_owned());
         Self { bar, text, heartbeat: None }
@@ -386,15 +454,43 @@ mod tests {
             what: "starting".to_owned(),
             since: ago,
             rate: String::new(),
-            ends: Some(Ends { at: after(600), until: after(300), until_verdicts: false }),
+            ends: Some(Ends { at: after(600), said_until: after(300), of: Until::End }),
+            share: Share::Unknown,
         };
-        assert_eq!(doing.text(), "new load  starting, 40 s  10 min left");
-        doing.ends = Some(Ends { at: after(600), until: after(600), until_verdicts: true });
-        assert_eq!(doing.text(), "new load  starting, 40 s  first verdicts in 10 min");
-        doing.ends = Some(Ends { at: after(600), until: now, until_verdicts: false });
-        assert_eq!(doing.text(), "new load  starting, 40 s", "the action takes longer than estimated");
-        doing.ends = Some(Ends { at: now, until: now, until_verdicts: false });
+        let text = |doing: &Doing| doing.text(80);
+        assert_eq!(text(&doing), "new load  starting, 40 s  10 min left");
+        doing.ends = Some(Ends { at: after(600), said_until: after(600), of: Until::FirstVerdicts });
+        assert_eq!(text(&doing), "new load  starting, 40 s  first verdicts in 10 min");
+        doing.ends = Some(Ends { at: after(600), said_until: now, of: Until::End });
+        assert_eq!(text(&doing), "new load  starting, 40 s", "the action takes longer than estimated");
+        doing.ends = Some(Ends { at: now, said_until: now, of: Until::End });
         doing.what.clear();
-        assert_eq!(doing.text(), "new load  +40 s");
+        assert_eq!(text(&doing), "new load  +40 s");
+    }
+
+    #[test]
+    fn a_line_is_no_wider_than_its_terminal_and_figures_are_the_last_to_go() {
+        let end = Instant::now() + Duration::from_secs(95);
+        let doing = Doing {
+            title: "block 1 random-points_range=100 (3 of 7)".to_owned(),
+            is_past: false,
+            what: "restoring the data of an-arm-with-a-long-name".to_owned(),
+            since: Instant::now(),
+            rate: ", 5702 queries/s".to_owned(),
+            ends: Some(Ends { at: end, said_until: end, of: Until::EndWithoutVerdicts }),
+            share: Share::Unknown,
+        };
+        for width in [10, 30, 47, 60, 100, 140] {
+            assert!(doing.text(width).chars().count() <= width, "{}", doing.text(width));
+        }
+        let narrow = doing.text(67);
+        assert!(narrow.starts_with("block ") && narrow.contains("of 7)"), "{narrow}");
+        assert!(narrow.contains("0 s, 5702 queries/s  1 min 3"), "{narrow}");
+        assert!(narrow.ends_with(" left, no verdicts"), "{narrow}");
+        assert!(
+            doing.text(120).contains("block 1 random-points_range=100 (3 of 7)  restor"),
+            "{}",
+            doing.text(120)
+        );
     }
 }

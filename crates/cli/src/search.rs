@@ -116,7 +116,7 @@ pub fn say_how_to_continue() {
 pub fn measure_more(context: &Context, path: &Path, what: &str, more: Duration) -> anyhow::Result<()> {
     out::message(&format!("\nmore blocks of {what}, which has too few for verdicts"));
     match continued(context, path, Resume { more: Some(more), ..Resume::default() }) {
-        Ok(Finish::Ended(why)) => out::message(&format!("ended       {why}")),
+        Ok(Finish::Ended(ending)) => crate::verbs::run::say_ended(&ending),
         Ok(Finish::Complete | Finish::Partly(_)) => {}
         Err(Error::Interrupted) => return Err(Error::Interrupted.into()),
         Err(error) => out::message(&format!("no more of it: {error}")),

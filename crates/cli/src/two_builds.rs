@@ -95,6 +95,29 @@ impl TwoBuilds<'_> {
     }
 }
 
+/// The error with the argument that names the version which does not exist.
+pub fn naming_argument(builds: &[BuildArg<'_>; 2], error: anyhow::Error) -> anyhow::Error {
+    use rqps_builds::Error as Builds;
+    let of_build = match error.downcast_ref::<rqps_executor::Error>() {
+        Some(rqps_executor::Error::Builds(of_build)) => Some(of_build),
+        _ => error.downcast_ref::<Builds>(),
+    };
+    let Some(Builds::UnknownVersion { dbms, request, .. } | Builds::NotPublished { dbms, request, .. }) =
+        of_build
+    else {
+        return error;
+    };
+    let names_it = |one: &&BuildArg<'_>| {
+        let spec: Option<BuildSpec> = one.build.parse().ok();
+        let is_version = |spec: BuildSpec| matches!(&spec.source, BuildSource::Version(of) if of == request);
+        spec.filter(|spec| spec.dbms == *dbms).is_some_and(is_version)
+    };
+    match builds.iter().find(names_it) {
+        Some(one) => Usage(format!("{}: {error}", one.argument)).into(),
+        None => error,
+    }
+}
+
 impl BuildArg<'_> {
     fn arm(&self, config: &str) -> anyhow::Result<Arm> {
         let mut build: BuildSpec =

@@ -62,8 +62,8 @@ impl Execution {
                 run.actions.iter().filter(|action| lacks_result(action)).map(|a| a.seq).collect()
             }
             Status::Running | Status::Failed | Status::Interrupted => {
-                let cut_off = self.writer().cut_off_actions()?;
-                let done = self.writer().done_actions()?.into_iter().collect();
+                let cut_off = self.writer.cut_off_actions()?;
+                let done = self.writer.done_actions()?.into_iter().collect();
                 let mut steps = interrupted_writes(self.plan(), self.schedule(), &cut_off);
                 steps.extend(without_data(self.schedule(), &done));
                 steps
@@ -73,7 +73,7 @@ impl Execution {
             return Ok(None);
         }
         // First of all: a run with actions left must never be recorded as complete.
-        self.writer().set_status(Status::Running, None)?;
+        self.writer.set_status(Status::Running, None)?;
         let schedule = self.schedule().clone();
         let keeps = self.several_passes()
             && !self.plan().work.can_continue()
@@ -109,7 +109,7 @@ impl Execution {
             let name = self.forget(arm, (&seqs, &kept), &text)?;
             self.add_note(format!("arm {name} {text}"));
         }
-        Ok(Some(self.writer().run()?))
+        Ok(Some(self.writer.run()?))
     }
 
     /// Removes the actions of an arm whose data are damaged from the journal: the next resume loads them anew.
@@ -136,8 +136,8 @@ impl Execution {
         why: &str,
     ) -> Result<String> {
         let name = self.plan().arms[arm].name.clone();
-        self.writer().forget_actions(seqs, kept)?;
-        self.writer().add_note(Some(&name), why)?;
+        self.writer.forget_actions(seqs, kept)?;
+        self.writer.add_note(Some(&name), why)?;
         Ok(name)
     }
 }

@@ -11,7 +11,7 @@ impl Execution {
     /// Measures and records a certificate, unless the plan leaves it out or the one before the run exists. Says what
     /// speaks against this host, and what changed.
     pub(crate) fn certify(&mut self, moment: Moment, progress: &mut dyn Progress) -> Result<()> {
-        if !self.plan().certificate || (moment == Moment::Before && self.writer().has_certificate(moment)?) {
+        if !self.plan().certificate || (moment == Moment::Before && self.writer.has_certificate(moment)?) {
             return Ok(());
         }
         progress
@@ -23,7 +23,7 @@ impl Execution {
                 return Ok(());
             }
         };
-        self.writer().put_certificate(moment, &figures)?;
+        self.writer.put_certificate(moment, &figures)?;
         match moment {
             Moment::Before => {
                 if let Some(doubt) = host_doubt(&figures, self.window_order()) {
@@ -31,7 +31,7 @@ impl Execution {
                 }
             }
             Moment::After => {
-                let before = self.writer().run()?.certificates.before;
+                let before = self.writer.run()?.certificates.before;
                 for change in host_changes(&before, &figures) {
                     let text = change.text("before", "after");
                     progress.note(&format!("the host changed during the run: {text}"));

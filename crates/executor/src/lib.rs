@@ -41,6 +41,7 @@ pub use begin::{Resume, begin, foresee, reopen, resolve, resume};
 pub use control::RunControl;
 pub use driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 pub use error::{Death, Error, Result};
+pub use isolated::Ending;
 pub use kit::{Host, Kit, ThisHost};
 pub use needs::Needs;
 pub use observe::StepFindings;

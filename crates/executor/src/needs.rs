@@ -1,15 +1,18 @@
-//! What a run needs of its host, estimated before it begins.
+//! What a run needs of its host, estimated before it begins or continues.
 
 use crate::arm::Ingredients;
 use crate::begin::resident;
 use crate::error::{Error, Result};
-use crate::isolated::{FIRST_LOOK, first_verdicts_s, snapshots_to_make};
+use crate::isolated::{self, FIRST_LOOK, first_verdicts_s, snapshots_to_make};
+use crate::progress::TimeLeft;
+use crate::run::Execution;
 use crate::spec::clients_max;
 use rqps_builds::Dirs;
 use rqps_plan::estimate::estimate;
 use rqps_plan::isolated::windows_seconds;
 use rqps_plan::{Plan, Protocol, schedule};
 use rqps_servers::{HostLimits, session_bytes};
+use rqps_store::Until;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -20,8 +23,8 @@ const MANY_SESSIONS_BYTES: u64 = 200_000_000;
 /// Estimates, and what the host has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Needs {
-    /// Of the whole run; of blocks, until the first verdicts.
-    pub seconds: f64,
+    /// Of the whole run; of blocks, until the first verdicts if they are not reached.
+    pub time: TimeLeft,
     /// Those of windows in blocks, which take as long on a busy host.
     pub windows_seconds: f64,
     /// All data directories that exist at the same time: tables with their indexes, and what a server writes without
@@ -52,13 +55,17 @@ impl Needs {
             0 => resident(plan),
             arms => arms.min(resident(plan)),
         };
-        let (copies, seconds) = match plan.protocol {
-            Protocol::Sequence => (resident_here, estimate(&schedule(plan), plan).iter().sum()),
+        let (copies, time) = match plan.protocol {
+            Protocol::Sequence => {
+                let seconds = estimate(&schedule(plan), plan).iter().sum();
+                (resident_here, TimeLeft { seconds, until: Until::End })
+            }
             Protocol::Isolated => {
                 let snapshots = snapshots_to_make(plan, ingredients);
                 // What is measured in a place of its own is not copied.
                 let copies = if places.is_empty() { snapshots } else { 0 };
-                (copies + resident_here, first_verdicts_s(plan, snapshots))
+                let seconds = first_verdicts_s(plan, snapshots);
+                (copies + resident_here, TimeLeft { seconds, until: Until::FirstVerdicts })
             }
         };
         let windows_seconds = match plan.protocol {
@@ -73,7 +80,7 @@ impl Needs {
         let mut caches: Vec<u64> = caches.collect();
         caches.sort_unstable_by(|a, b| b.cmp(a));
         Self {
-            seconds,
+            time,
             windows_seconds,
             data_bytes: copies.saturating_mul(of_data.saturating_add(empty_bytes)),
             log_bytes: resident_here.saturating_mul(logs.max().unwrap_or(0)),
@@ -91,6 +98,28 @@ impl Needs {
                 .saturating_mul(resident(plan) * u64::from(clients_max(plan))),
             memory_bytes: host.memory_bytes,
         }
+    }
+
+    /// What is left to do of a run that is resumed needs; `None` if nothing is.
+    ///
+    /// # Errors
+    /// If the run cannot be read.
+    pub fn of_rest(execution: &Execution, dirs: &Dirs) -> Result<Option<Self>> {
+        let setup = &execution.setup;
+        let left = match setup.plan.protocol {
+            Protocol::Sequence => {
+                let estimates = estimate(execution.schedule(), &setup.plan);
+                let ahead = (0..).zip(estimates).filter(|(seq, _)| !execution.done().contains(seq));
+                let seconds: f64 = ahead.map(|(_, seconds)| seconds).sum();
+                (seconds > 0.0).then_some((TimeLeft { seconds, until: Until::End }, 0.0))
+            }
+            Protocol::Isolated => isolated::left(setup, &execution.writer.run()?, execution.budget())?,
+        };
+        Ok(left.map(|(time, windows_seconds)| {
+            let all = Self::of(&setup.plan, &setup.ingredients, dirs);
+            let data_bytes = all.data_bytes.saturating_sub(setup.place.bytes());
+            Self { time, windows_seconds, data_bytes, ..all }
+        }))
     }
 
     /// The directories that are measured, as a list.
@@ -188,7 +217,7 @@ mod tests {
     #[test]
     fn what_the_host_lacks_is_named() {
         let fits = Needs {
-            seconds: 1.0,
+            time: TimeLeft { seconds: 1.0, until: Until::End },
             windows_seconds: 0.0,
             data_bytes: 1 << 30,
             log_bytes: 0,

@@ -105,7 +105,7 @@ impl Execution {
 
     /// Records that a pass has begun, if that is not recorded yet.
     pub(crate) fn begin_pass(&mut self, pass: u32) -> Result<()> {
-        if self.writer().last_block()?.unwrap_or(0) >= pass {
+        if self.writer.last_block()?.unwrap_or(0) >= pass {
             return Ok(());
         }
         let online = CpuSet::online()?;
@@ -131,7 +131,7 @@ impl Execution {
             tests: plan.steps().into_iter().map(|step| step.name().to_owned()).collect(),
             arms: plan.arms.iter().enumerate().map(arm).collect(),
         };
-        Ok(self.writer().begin_block(&block)?)
+        Ok(self.writer.begin_block(&block)?)
     }
 
     /// Records that a pass is done once all of its actions are, but for those of arms that were given up.
@@ -142,7 +142,7 @@ impl Execution {
             .map(|action| self.done().contains(&action.seq))
             .peekable();
         if of_pass.peek().is_some() && of_pass.all(|is_done| is_done) {
-            self.writer().finish_block(pass, BlockStatus::Done, None)?;
+            self.writer.finish_block(pass, BlockStatus::Done, None)?;
         }
         Ok(())
     }
@@ -172,7 +172,7 @@ impl Execution {
         control.progress.note(&format!("{}; {until}", error.short_text()));
         let name = self.plan().arms[arm].name.clone();
         let note = format!("{}; {until}; see logs/{name}", error.short_text_of(&name));
-        Ok(self.writer().add_note(Some(&name), &note)?)
+        Ok(self.writer.add_note(Some(&name), &note)?)
     }
 
     /// Whether the run may continue without this arm. It may not without base if the others repeat base's

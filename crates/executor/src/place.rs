@@ -31,6 +31,17 @@ pub struct Place {
     owner: PathBuf,
 }
 
+/// Bytes of all files in a directory; unreadable ones count as 0.
+fn bytes_in(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let bytes = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => bytes_in(&entry.path()),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    };
+    entries.map(bytes).sum()
+}
+
 impl Place {
     /// The place of the run in this folder. Creates nothing.
     pub fn of(dirs: &Dirs, folder: &RunFolder) -> Self {
@@ -43,6 +54,11 @@ impl Place {
     /// The directory, or `None` if it does not exist.
     pub fn path(&self) -> Option<&Path> {
         is_directory(&self.root).then_some(&self.root)
+    }
+
+    /// Bytes of all files in it.
+    pub(crate) fn bytes(&self) -> u64 {
+        bytes_in(&self.root)
     }
 
     /// The work directory, which holds the places of all runs.

@@ -1,20 +1,24 @@
 //! The interface by which a run reports its progress.
 
 use rqps_plan::estimate::duration_text;
+use rqps_store::Until;
 
 /// The estimated time that a run of blocks still takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeLeft {
     pub seconds: f64,
-    /// Whether it is the time until the first verdicts: more may be measured after them.
-    pub until_verdicts: bool,
+    pub until: Until,
 }
 
 impl TimeLeft {
-    /// `first verdicts in 3 min 10 s`, `3 min left`
+    /// `first verdicts in 3 min 10 s`, `3 min left`, `3 min left, no verdicts`
     pub fn text(self) -> String {
         let time = duration_text(self.seconds);
-        if self.until_verdicts { format!("first verdicts in {time}") } else { format!("{time} left") }
+        match self.until {
+            Until::FirstVerdicts => format!("first verdicts in {time}"),
+            Until::End => format!("{time} left"),
+            Until::EndWithoutVerdicts => format!("{time} left, no verdicts"),
+        }
     }
 }
 

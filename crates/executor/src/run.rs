@@ -5,10 +5,10 @@ use crate::base::{self, BaseSteps};
 use crate::control::{RunControl, with_watchdog};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::isolated::{self, Blocks, Forecast};
+use crate::isolated::{self, Blocks, Ending, Forecast};
 use crate::passes::{GivenUp, Servers};
 use crate::profile::{ProfileRequest, Profiles};
-use crate::progress::Progress;
+use crate::progress::{Progress, TimeLeft};
 use crate::setup::Setup;
 use crate::spec::server_spec;
 use crate::trial::Trial;
@@ -16,7 +16,7 @@ use crate::work::{Done, Task, load, settle, vacuum};
 use rqps_model::{FixedWork, HostFigure};
 use rqps_plan::{Action, ActionKind, LoadDef, Plan, Protocol, Schedule, schedule};
 use rqps_servers::ServerSpec;
-use rqps_store::{ActionRecord, Moment, Outcome, Run, RunWriter, Status, now_ms};
+use rqps_store::{ActionRecord, BlockStatus, Moment, Outcome, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -27,17 +27,17 @@ use std::time::Duration;
 #[derive(Debug)]
 pub enum Finish {
     Complete,
-    /// Blocks ended, for this reason: no verdict is left to decide, or the budget is used up.
-    Ended(String),
+    /// Blocks ended: no verdict is left to decide, or the budget is used up.
+    Ended(Ending),
     /// Some arms were given up because of these errors. They can be resumed.
     Partly(Vec<Error>),
 }
 
 /// A run in progress.
 pub struct Execution {
-    setup: Setup,
+    pub(crate) setup: Setup,
     schedule: Schedule,
-    writer: RunWriter,
+    pub(crate) writer: RunWriter,
     /// Numbers of the actions that are done.
     done: BTreeSet<u32>,
     /// Numbers of the actions that are executed once more for the data they leave, with what they did; their
@@ -51,8 +51,8 @@ pub struct Execution {
     /// Budget of this process, in place of the rest of the plan's.
     more: Option<Duration>,
     continued_by: Option<&'static str>,
-    /// Seconds until the first verdicts, as the user was told.
-    told_s: Option<f64>,
+    /// What the user was told of the time.
+    told: Option<TimeLeft>,
 }
 
 impl Execution {
@@ -69,13 +69,13 @@ impl Execution {
             spent: Duration::ZERO,
             more: None,
             continued_by: None,
-            told_s: None,
+            told: None,
         }
     }
 
-    /// Takes the time until the first verdicts that the user was told.
-    pub fn set_told(&mut self, seconds: f64) {
-        self.told_s = Some(seconds);
+    /// Takes what the user was told of the time.
+    pub fn set_told(&mut self, left: TimeLeft) {
+        self.told = Some(left);
     }
 
     /// Sets what measures more of it, as part of something else; otherwise `rqps resume`.
@@ -91,6 +91,11 @@ impl Execution {
     /// What was given by [`Self::give_time`].
     pub fn given_time(&self) -> Option<Duration> {
         self.more
+    }
+
+    /// How long this process may measure blocks; `None`: until every verdict is reached.
+    pub fn budget(&self) -> Option<Duration> {
+        self.more.or_else(|| Some(self.setup.plan.budget?.saturating_sub(self.spent)))
     }
 
     /// Keeps data directories when their arm is finished.
@@ -138,10 +143,6 @@ impl Execution {
 
     pub(crate) fn driver(&self) -> &dyn Driver {
         self.setup.driver
-    }
-
-    pub(crate) fn writer(&mut self) -> &mut RunWriter {
-        &mut self.writer
     }
 
     /// The arms as they are before their first start.
@@ -216,7 +217,7 @@ impl Execution {
         }
         let (status, reason) = match &outcome {
             Ok(Finish::Complete) => (Status::Complete, None),
-            Ok(Finish::Ended(why)) => (Status::Complete, Some(why.clone())),
+            Ok(Finish::Ended(ending)) => (Status::Complete, Some(ending.why.clone())),
             Ok(Finish::Partly(errors)) => {
                 let each: Vec<String> = errors.iter().map(Error::short_text).collect();
                 (Status::Failed, Some(each.join("; ")))
@@ -271,8 +272,8 @@ impl Execution {
     }
 
     fn measure_blocks(&mut self, control: &mut RunControl<'_>) -> Result<Finish> {
-        let planned = || self.setup.plan.budget.map(|budget| budget.saturating_sub(self.spent));
-        let budget = self.more.or_else(planned);
+        let (budget, run) = (self.budget(), self.writer.run()?);
+        let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
         let mut blocks = Blocks {
             setup: &self.setup,
             writer: &mut self.writer,
@@ -282,11 +283,11 @@ impl Execution {
             died: BTreeSet::new(),
             given_up: BTreeMap::new(),
             invalid: BTreeSet::new(),
-            forecast: Forecast::of(&self.setup, budget, self.told_s),
+            forecast: Forecast::of(&self.setup, (budget, self.told), (self.spent, done)),
         };
-        let why = blocks.run(control)?;
+        let ending = blocks.run(control)?;
         Ok(match blocks.given_up.into_values().collect::<Vec<_>>() {
-            errors if errors.is_empty() => Finish::Ended(why),
+            errors if errors.is_empty() => Finish::Ended(ending),
             errors => Finish::Partly(errors),
         })
     }

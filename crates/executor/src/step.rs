@@ -109,7 +109,7 @@ impl Execution {
         let mut begun = Vec::new();
         for action in actions {
             let prepared = self.prepare(action, active, control);
-            begun.push(prepared.and_then(|()| Ok(self.writer().begin_action(action.seq)?)));
+            begun.push(prepared.and_then(|()| Ok(self.writer.begin_action(action.seq)?)));
         }
         let taking_part: Vec<usize> = actions
             .iter()

@@ -16,7 +16,7 @@ use switches::switches;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rqps_model::{LeftOut, ServerSetting, Setting};
+use rqps_model::{LeftOut, ServerSetting, Setting, size_bytes};
 use rqps_store::{Arm, Run};
 
 use crate::context::Context;
@@ -234,11 +234,8 @@ fn settings(base: &Known, arm: &Known) -> Vec<Difference> {
 /// Normalizes a value: versions differ in whether they print units of sizes, the empty string for `off`,
 /// switches in upper case, and in the number of decimals.
 fn meaning(value: &str) -> String {
-    let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    let (number, unit) = value.split_at(split);
-    let bytes = SIZES.iter().find(|(name, _)| *name == unit).map(|(_, bytes)| bytes);
-    match (number.parse::<i64>(), bytes) {
-        (Ok(number), Some(bytes)) => number.saturating_mul(*bytes).to_string(),
+    match size_bytes(value, None) {
+        Some(bytes) => bytes.to_string(),
         _ if value.is_empty() => "off".to_owned(),
         _ if value.contains('.') => {
             value.parse::<f64>().map_or_else(|_| value.to_owned(), |number| number.to_string())

@@ -35,6 +35,6 @@ pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
 pub use terms::{SIZE, Terms};
 pub use text::{
     Natural, clipped, counted, cut, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of,
-    part_of, sentence, short_hash,
+    part_of, sentence, short_hash, size_bytes, without_middle,
 };
 pub use unit::Unit;

@@ -66,9 +66,22 @@ fn shortens(written: &str, word: &str) -> bool {
         && written.chars().all(|c| rest.any(|of| of == c))
 }
 
-/// What an error adds about an unknown name: a question, if a known name is so near that this may be a typo of it.
+/// Known names that are the written one with more after a `_` are all meant, unless they are more than these.
+const LONGER_MAX: usize = 4;
+
+/// What an error adds about an unknown name: a question, if a known name is so near that this may be a typo of it, or
+/// if it lacks the end of one: `read-only` of `read-only_range=10`.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    nearest(written, known).map(|name| format!("Did you mean `{name}`?"))
+    let known: Vec<&str> = known.into_iter().collect();
+    let is_longer = |name: &&&str| name.strip_prefix(written).is_some_and(|rest| rest.starts_with('_'));
+    let longer: Vec<String> =
+        known.iter().filter(is_longer).map(|name| format!("`{name}`")).take(LONGER_MAX + 1).collect();
+    match longer.as_slice() {
+        [first @ .., last] if !first.is_empty() && longer.len() <= LONGER_MAX && !written.is_empty() => {
+            Some(format!("Did you mean {} or {last}?", first.join(", ")))
+        }
+        _ => nearest(written, known).map(|name| format!("Did you mean `{name}`?")),
+    }
 }
 
 /// The text with a full stop, unless it ends as a sentence does.
@@ -150,6 +163,43 @@ pub fn cut(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", kept.trim_end()))
 }
 
+/// The text in at most `width` characters: its start and its end with `…` between them if it is longer; nothing if so
+/// few would tell nothing.
+pub fn without_middle(text: &str, width: usize) -> Cow<'_, str> {
+    const TELLING: usize = 7;
+    let length = text.chars().count();
+    if length <= width {
+        return Cow::Borrowed(text);
+    }
+    if width < TELLING {
+        return Cow::Borrowed("");
+    }
+    let ends = width - 1;
+    let start: String = text.chars().take(ends.div_ceil(2)).collect();
+    let end: String = text.chars().skip(length - ends / 2).collect();
+    Cow::Owned(format!("{start}…{end}"))
+}
+
+/// The bytes of a size as servers' configs and settings have it, `896MB`, `16kB`, `3G` or `1.5 GB`, in units of 1024;
+/// `None` of other text. `without_unit` are the bytes that a number alone counts.
+pub fn size_bytes(text: &str, without_unit: Option<u64>) -> Option<u64> {
+    let is_of_number = |c: char| c.is_ascii_digit() || c == '.';
+    let (number, unit) = text.split_at(text.find(|c| !is_of_number(c)).unwrap_or(text.len()));
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" => without_unit?,
+        "b" => 1,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        "g" | "gb" => 1 << 30,
+        "t" | "tb" => 1 << 40,
+        _ => return None,
+    };
+    match number.contains('.') {
+        true => number.parse::<f64>().ok().map(|number| (number * factor as f64) as u64),
+        false => number.parse::<u64>().ok()?.checked_mul(factor),
+    }
+}
+
 /// Orders names as people count: `run2` before `run10`.
 pub fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
@@ -214,6 +264,31 @@ mod tests {
         assert_eq!(counted(0_usize, "test"), "0 tests");
         assert_eq!(counted(3_u8, "pass"), "3 passes");
         assert_eq!(counted(2_000_u64, "test that can be decided"), "2,000 tests that can be decided");
+    }
+
+    #[test]
+    fn a_name_without_its_end_may_mean_several() {
+        let of = |written| {
+            let known = ["read-only_range=10", "read-only_range=100", "read-write_range=10", "scan"];
+            did_you_mean(written, known).unwrap_or_default()
+        };
+        assert_eq!(of("read-only"), "Did you mean `read-only_range=10` or `read-only_range=100`?");
+        assert_eq!(of("read-write"), "Did you mean `read-write_range=10`?");
+        assert_eq!([of("read"), of("")], [""; 2]);
+    }
+
+    #[test]
+    fn sizes_have_units_of_any_case_or_none() {
+        let bytes = |text| size_bytes(text, None);
+        let sizes = ["16kB", "128MB", "3G", "1.5 GB", "2t", "7B"].map(bytes);
+        let mib = 1 << 20;
+        let expected = [16 << 10, 128 * mib, 3072 * mib, 1536 * mib, 2 << 40, 7];
+        assert_eq!(sizes, expected.map(Some));
+        assert_eq!(["128", "MB", "-1", "4 MB x", "1.2.3MB", "5min", ""].map(bytes), [None; 7]);
+        assert_eq!(
+            [size_bytes("16", Some(8192)), size_bytes("99999999999999999999", Some(1))],
+            [Some(131_072), None]
+        );
     }
 
     #[test]

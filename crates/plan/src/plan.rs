@@ -83,8 +83,11 @@ pub struct Reading<'p> {
     pub benchmarks: &'static [&'static dyn Benchmark],
 }
 
-/// Where a misplaced key belongs, if some benchmark knows it.
+/// Where a misplaced key belongs, if some benchmark knows it, or calls it otherwise.
 pub fn section_of_key(benchmarks: &[&dyn Benchmark], key: &str) -> Option<String> {
+    if key == "tests" {
+        return Some("[workload], as `steps`".to_owned());
+    }
     benchmarks.iter().find_map(|benchmark| benchmark.section_of_key(key)).map(str::to_owned)
 }
 

@@ -51,10 +51,11 @@ impl<'d> Section<'d> {
             if self.problems.is_full() {
                 return;
             }
-            let remedy = match (did_you_mean(name, known.iter().copied()), home(name)) {
-                (Some(question), _) => question,
-                (None, Some(section)) if section != self.place => format!("It belongs in {section}."),
-                _ => format!("Remove it. Known keys: {}.", known.join(", ")),
+            // A key of another place is no typo of one here.
+            let remedy = match home(name).filter(|section| *section != self.place) {
+                Some(section) => format!("It belongs in {section}."),
+                None => did_you_mean(name, known.iter().copied())
+                    .unwrap_or_else(|| format!("Remove it. Known keys: {}.", known.join(", "))),
             };
             self.problems.error(&key.span(), self.place_of(name), "unknown key", remedy);
         }

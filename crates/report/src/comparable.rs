@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use rqps_model::{Unit, counted};
+use rqps_model::{Unit, counted, size_bytes};
 use rqps_store::{Arm, PlannedStep, Role, Run};
 
 use crate::words;
@@ -244,19 +244,11 @@ fn has_shares(
     (others, more): (&BTreeMap<String, String>, usize),
 ) -> bool {
     let is_share = |name: &String| {
-        let [a, b] = [own, others].map(|options| options.get(name).and_then(|value| size(value)));
+        let [a, b] = [own, others].map(|options| options.get(name).and_then(|value| size_bytes(value, None)));
         a.zip(b).is_some_and(|(a, b)| a != b && (a > b) == (servers < more))
     };
     let names = own.keys().chain(others.keys());
     servers != more && names.filter(|name| own.get(*name) != others.get(*name)).all(is_share)
-}
-
-/// The bytes of `896MB`, `4096M`, or `3G`.
-fn size(value: &str) -> Option<f64> {
-    let unit = value.find(|c: char| c.is_ascii_alphabetic())?;
-    let letter = value[unit..].trim_end_matches(['B', 'b']).to_uppercase();
-    let power = ["K", "M", "G", "T"].iter().position(|one| *one == letter)?;
-    Some(value[..unit].parse::<f64>().ok()? * 1024_f64.powi(power as i32 + 1))
 }
 
 /// The options of a config's text, each with its last value.

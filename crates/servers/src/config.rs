@@ -1,7 +1,7 @@
 //! Configs: named sets of server options, identified by the hash of their content and never by their name.
 
 use rqps_builds::Build;
-use rqps_model::{Dbms, LeftOut};
+use rqps_model::{Dbms, LeftOut, size_bytes};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,17 +83,7 @@ pub fn log_bytes(dbms: Dbms, config: &Config) -> Option<u64> {
 fn bytes_of(config: &Config, option: &str, without_unit: u64) -> Option<u64> {
     let (_, value) = config.options.iter().find(|(name, _)| name == option)?;
     let value = value.trim_start_matches("{capacity=").split(';').next().unwrap_or_default();
-    let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
-    let factor = match unit.trim().to_ascii_lowercase().as_str() {
-        "" => without_unit,
-        "b" => 1,
-        "k" | "kb" => 1 << 10,
-        "m" | "mb" => 1 << 20,
-        "g" | "gb" => 1 << 30,
-        "t" | "tb" => 1 << 40,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(factor)
+    size_bytes(value, Some(without_unit))
 }
 
 /// Another value of an option for versions before the given one, from a comment after the option, `# rqps:

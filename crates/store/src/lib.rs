@@ -38,7 +38,7 @@ pub use flat::Cell;
 pub use folder::{RunFolder, UPGRADE_FILE, now_ms};
 pub use imported::{ImportedResult, ImportedValue, RATE_WAS_SET, Source};
 pub use journal::{ActionRecord, Note, Outcome, RunStatus, Status};
-pub use lock::RunProgress;
+pub use lock::{RunProgress, Until};
 pub use meta::{Certificates, Fact, IMPORTED, Meta, PlannedStep};
 pub use observation::{
     Histogram, LatencyFrom, Load, Measured, Observation, PROFILE_KIND, Profile, Recorded, Window,

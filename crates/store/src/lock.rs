@@ -9,30 +9,57 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 
 const FILE: &str = "run.lock";
-const UNTIL_VERDICTS: &str = "first-verdicts";
 /// A reader that looks for the holder takes a shared lock for an instant, so a writer retries.
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(50);
+
+rqps_model::words! {
+    /// What an estimated end is the end of.
+    Until {
+        /// The run.
+        End = "end",
+        /// What the first verdicts need: more may follow.
+        FirstVerdicts = "first-verdicts",
+        /// The run, whose budget is too short for verdicts.
+        EndWithoutVerdicts = "no-verdicts",
+    }
+}
 
 /// Progress of a run, as estimated by the process that writes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunProgress {
     /// Share of the work that is done, 0 to 1.
     pub share: f64,
-    /// Expected end, milliseconds since 1970 (UTC); `None` if unknown.
+    /// When that was so, milliseconds since 1970 (UTC).
+    pub at_ms: i64,
+    /// Expected end; `None` if unknown.
     pub ends_at_ms: Option<i64>,
-    /// Whether that is the end of what the first verdicts need: more may follow.
-    pub until_verdicts: bool,
+    pub until: Until,
 }
 
-/// An exclusive lock on a run folder, released on drop. The file has one line: process id, share, expected end, and
-/// [`UNTIL_VERDICTS`] if that is what it says.
+impl RunProgress {
+    /// The share of a run's work that the first verdicts take: how much follows is not known before.
+    pub const OF_FIRST_VERDICTS: f64 = 0.5;
+
+    /// The share at a moment: until the first verdicts it grows with time, whatever is done, such as loading.
+    pub fn share_at(&self, now_ms: i64) -> f64 {
+        let is_by_time = self.until != Until::End;
+        let Some(ends_at_ms) = self.ends_at_ms.filter(|end| is_by_time && *end > self.at_ms) else {
+            return self.share;
+        };
+        let part = (now_ms - self.at_ms) as f64 / (ends_at_ms - self.at_ms) as f64;
+        self.share + (Self::OF_FIRST_VERDICTS - self.share).max(0.0) * part.clamp(0.0, 1.0)
+    }
+}
+
+/// An exclusive lock on a run folder, released on drop. The file has one line: process id and share; then, if known,
+/// the expected end, what it is the end of, and when that was written.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
     file: File,
-    /// The share that was last published, by an earlier process too, if it did not end the run.
-    share: f64,
+    /// What was last published; of an earlier process the share, if it did not end the run.
+    last: RunProgress,
 }
 
 impl Lock {
@@ -53,7 +80,8 @@ impl Lock {
                     let share = if share < 1.0 { share } else { 0.0 };
                     let rest = if share > 0.0 { format!(" {share:.4}") } else { String::new() };
                     write_line(&mut file, &rest).map_err(Error::io("write", &path))?;
-                    return Ok(Self { path, file, share });
+                    let last = RunProgress { share, at_ms: 0, ends_at_ms: None, until: Until::End };
+                    return Ok(Self { path, file, last });
                 }
                 Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path)(source)),
                 Err(TryLockError::WouldBlock) if attempt < TRIES => std::thread::sleep(PAUSE),
@@ -66,12 +94,12 @@ impl Lock {
     /// Publishes the holder's progress in the file. What was done stays done, however the estimate of the rest changes:
     /// returns the share that is published.
     pub(crate) fn record_progress(&mut self, progress: RunProgress) -> Result<f64> {
-        self.share = self.share.max(progress.share);
-        let what = if progress.until_verdicts { format!(" {UNTIL_VERDICTS}") } else { String::new() };
-        let end = progress.ends_at_ms.map(|at| format!(" {at}{what}")).unwrap_or_default();
-        let line = format!(" {:.4}{end}", self.share);
-        write_line(&mut self.file, &line).map_err(Error::io("write", &self.path))?;
-        Ok(self.share)
+        let RunProgress { share, at_ms, ends_at_ms, until } = progress;
+        let share = share.max(self.last.share_at(at_ms));
+        let end = ends_at_ms.map(|end| format!(" {end} {until} {at_ms}")).unwrap_or_default();
+        write_line(&mut self.file, &format!(" {share:.4}{end}")).map_err(Error::io("write", &self.path))?;
+        self.last = RunProgress { share, ..progress };
+        Ok(share)
     }
 }
 
@@ -91,7 +119,9 @@ pub(crate) fn last_progress(folder: &Path) -> Option<RunProgress> {
     let mut words = line.split(' ').skip(1);
     let share = words.next()?.parse().ok()?;
     let ends_at_ms = words.next().and_then(|word| word.parse().ok());
-    Some(RunProgress { share, ends_at_ms, until_verdicts: words.next() == Some(UNTIL_VERDICTS) })
+    let until = words.next().and_then(|word| word.parse().ok()).unwrap_or(Until::End);
+    let at_ms = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    Some(RunProgress { share, at_ms, ends_at_ms, until })
 }
 
 fn write_line(file: &mut File, rest: &str) -> std::io::Result<()> {
@@ -103,4 +133,31 @@ fn write_line(file: &mut File, rest: &str) -> std::io::Result<()> {
 fn read_pid(path: &Path) -> String {
     let line = std::fs::read_to_string(path).unwrap_or_default();
     line.split(' ').next().filter(|pid| !pid.is_empty()).unwrap_or("?").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn until_the_first_verdicts_work_is_done_as_time_passes() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut lock = Lock::take(dir.path()).unwrap();
+        let at = |at_ms, left_ms, until| RunProgress {
+            share: 0.0,
+            at_ms,
+            ends_at_ms: Some(at_ms + left_ms),
+            until,
+        };
+        let first = at(1000, 1000, Until::FirstVerdicts);
+        assert_eq!([500, 1000, 1500, 2000, 9000].map(|now| first.share_at(now)), [0.0, 0.0, 0.25, 0.5, 0.5]);
+        assert_eq!(at(1000, 1000, Until::End).share_at(1500), 0.0, "verdicts come when they come");
+        assert_eq!(lock.record_progress(first).unwrap(), 0.0);
+        let later = at(1500, 8000, Until::FirstVerdicts);
+        assert_eq!(
+            lock.record_progress(later).unwrap(),
+            0.25,
+            "a later end takes nothing back that was shown"
+        );
+    }
 }

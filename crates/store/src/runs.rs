@@ -1,5 +1,6 @@
 //! Lists runs and opens them for reading or writing.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -7,6 +8,7 @@ use crate::block::BlockStatus;
 use crate::error::{Error, Result};
 use crate::folder::RunFolder;
 use crate::journal::RunStatus;
+use crate::observation::{Recorded, Window};
 use crate::read::Run;
 use crate::writer::RunWriter;
 
@@ -57,7 +59,7 @@ pub struct RunSummary {
     /// Actions in the schedule; 0: open-ended, block by block.
     pub actions_total: u32,
     pub blocks_done: u32,
-    /// Windows that were measured.
+    /// Windows that were measured; in a run of blocks, those of blocks that are done.
     pub windows: usize,
     /// Why it is unreadable.
     pub problem: Option<String>,
@@ -73,13 +75,18 @@ impl RunSummary {
         match RunFolder::open(folder.path()) {
             Ok(run) => {
                 let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done);
+                let done: BTreeSet<u32> = done.map(|block| block.number).collect();
+                let is_isolated = run.meta.protocol == "isolated";
+                let is_result = |window: &&Recorded<Window>| {
+                    !is_isolated || window.placement.is_some_and(|at| done.contains(&at.block))
+                };
                 Self {
                     created_at_ms: run.meta.created_at_ms,
                     variants: run.arms.iter().map(crate::Arm::variant).collect(),
                     actions_done: run.scheduled().count() as u32,
                     actions_total: run.meta.actions_total,
-                    blocks_done: done.count() as u32,
-                    windows: run.windows.len(),
+                    blocks_done: done.len() as u32,
+                    windows: run.windows.iter().filter(is_result).count(),
                     status: Some(run.status),
                     problem: None,
                     folder: folder.clone(),

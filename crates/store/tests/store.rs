@@ -425,7 +425,9 @@ fn one_writer_excludes_others_but_not_readers() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
     let (path, run) = (writer.folder().path().to_owned(), RunFolder::open(writer.folder().path()).unwrap());
-    let progress = RunProgress { share: 0.5, ends_at_ms: Some(1_795_000_000_000), until_verdicts: true };
+    let at_ms = 1_794_999_999_000;
+    let ends_at_ms = Some(1_795_000_000_000);
+    let progress = RunProgress { share: 0.25, at_ms, ends_at_ms, until: Until::FirstVerdicts };
     writer.record_progress(progress).unwrap();
     assert_eq!(run.folder.last_progress(), Some(progress));
     let error = RunFolder::open_for_writing(&path).unwrap_err().to_string();
@@ -435,10 +437,10 @@ fn one_writer_excludes_others_but_not_readers() {
     assert_eq!(run.folder.in_use_by(), None);
     let mut writer = RunFolder::open_for_writing(&path).unwrap();
     // Progress does not fall when a run is resumed; one that had ended begins anew.
-    let resumed = RunProgress { ends_at_ms: None, until_verdicts: false, ..progress };
+    let resumed = RunProgress { at_ms: 0, ends_at_ms: None, until: Until::End, ..progress };
     assert_eq!(run.folder.last_progress(), Some(resumed));
     let mut published = |share| writer.record_progress(RunProgress { share, ..resumed }).unwrap();
-    assert_eq!([0.25, 0.75, 1.0].map(&mut published), [0.5, 0.75, 1.0]);
+    assert_eq!([0.1, 0.75, 1.0].map(&mut published), [0.25, 0.75, 1.0]);
     drop(writer);
     RunFolder::open_for_writing(&path).unwrap();
     assert_eq!(run.folder.last_progress(), None);

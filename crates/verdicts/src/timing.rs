@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rqps_store::{BlockStatus, Run};
+use rqps_store::{BlockStatus, Run, RunFolder};
 
 use crate::data::is_result;
 use rqps_model::sample::mean;
@@ -150,8 +150,8 @@ pub fn about(seconds: f64) -> String {
 }
 
 /// The command of a resume that takes these [`seconds_of_resume`]: `rqps resume RUN --more 25m`.
-pub fn resume_command(run: &Run, seconds: f64) -> String {
-    format!("rqps resume {} --more {:.0}m", run.folder.name(), seconds / 60.0)
+pub fn resume_command(folder: &RunFolder, seconds: f64) -> String {
+    format!("rqps resume {} --more {:.0}m", folder.name(), seconds / 60.0)
 }
 
 /// Seconds covered by at least one of the intervals, whose ends are in milliseconds.

@@ -3,8 +3,8 @@
 use super::journal::{Journal, Link};
 use super::versions::Known;
 use crate::context::Context;
+use crate::search;
 use crate::verbs::plan::check_plan;
-use crate::{out, search};
 use rqps_executor::{Error, Finish};
 use rqps_plan::{Arm, Plan};
 use rqps_report::SeriesLink;
@@ -46,8 +46,8 @@ pub fn measure(
             Some(error) => Err(error.into()),
             None => record(journal),
         },
-        Finish::Ended(why) => {
-            out::message(&format!("ended       {why}"));
+        Finish::Ended(ending) => {
+            crate::verbs::run::say_ended(&ending);
             record(journal)
         }
         Finish::Complete => record(journal),

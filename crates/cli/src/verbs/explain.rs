@@ -8,7 +8,7 @@ use rqps_store::RunFolder;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
-    let run = RunFolder::open(&context.results_path(&args.run)?)?;
+    let run = RunFolder::open(&context.measured_path(&args.run)?)?;
     let options = ExplainOptions {
         format: context.format,
         screen: context.screen(),

@@ -3,7 +3,7 @@
 use super::run::{Hopeless, with_one_window};
 use crate::args::{AnswerArgs, GateArgs};
 use crate::context::Context;
-use crate::two_builds::{BuildArg, TwoBuilds};
+use crate::two_builds::{BuildArg, TwoBuilds, naming_argument};
 use crate::{EXIT_FAILED, EXIT_INCONCLUSIVE, EXIT_REGRESSION, Usage, out, search};
 use anyhow::Context as _;
 use rqps_executor::Execution;
@@ -41,14 +41,12 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
         (Some(plan), ..) if plan.ends_with(".toml") => {
             Err(Usage(format!("{plan} is a plan: rqps gate --plan {plan} --base BUILD --head BUILD")).into())
         }
-        (Some(run), ..) => judge(context, &context.results_path(run)?, &asked),
-        (None, Some(base), Some(head)) if base == head => {
-            Err(Usage(format!("--base and --head are both {base}: name two builds")).into())
-        }
+        (Some(run), ..) => judge(context, &context.measured_path(run)?, &asked),
         (None, Some(base), Some(head)) => {
             let mut plan = plan(base, head, args)?;
             super::run::fit_to_budget(&mut plan, Hopeless::FOR_VERDICTS)?;
-            let execution = super::run::begin(context, plan)?;
+            let execution = super::run::begin(context, plan)
+                .map_err(|error| naming_argument(&builds(base, head), error))?;
             asked.keep(&execution.folder())?;
             say_if_same(&execution.arms());
             execute(context, execution, &asked)
@@ -133,13 +131,20 @@ fn say_if_same(arms: &[Arm]) {
     }
 }
 
+fn builds<'a>(base: &'a str, head: &'a str) -> [BuildArg<'a>; 2] {
+    [("--base", "base", base), ("--head", "head", head)].map(|(argument, arm, build)| BuildArg {
+        argument,
+        arm,
+        build,
+    })
+}
+
 /// The plan that measures head against base. A shipped one fits its windows to the budget.
 fn plan(base: &str, head: &str, args: &GateArgs) -> anyhow::Result<Plan> {
-    let arm = |argument, arm, build| BuildArg { argument, arm, build };
     let mut plan = TwoBuilds {
         name: args.label.as_deref().unwrap_or("gate"),
         plan: args.plan.as_deref().unwrap_or(if args.quick { QUICK_PLAN } else { PLAN }),
-        arms: [arm("--base", "base", base), arm("--head", "head", head)],
+        arms: builds(base, head),
         config: args.config.as_deref(),
         tests: &args.tests,
         tests_argument: "--tests",

@@ -16,7 +16,7 @@ pub fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if let Some(Some(run)) = &args.html {
         refuse_run_as_file(context, run)?;
     }
-    let run = RunFolder::open(&context.results_path(&args.run)?)?;
+    let run = RunFolder::open(&context.measured_path(&args.run)?)?;
     if let Some(file) = &args.html {
         let file = page_file(&run, file.as_deref())?;
         return write(&file, &rqps_report::html_report(&run)?);

@@ -31,6 +31,7 @@ pub fn run(context: &Context, args: &ResumeArgs) -> anyhow::Result<ExitCode> {
     if all > 0 {
         out::message(&format!("{done} of {all} actions are done"));
     }
+    super::run::announce_rest(context, &mut execution)?;
     if let Some(asked) = gate::Asked::of(&path)? {
         return gate::resume(context, execution, asked);
     }

@@ -13,15 +13,15 @@ use crate::search::{first_verdicts_seconds, verdict_blocks};
 use crate::{EXIT_FAILED, Usage, out};
 use anyhow::Context as _;
 use rqps_builds::Dirs;
-use rqps_executor::{Execution, Finish, Ingredients, Needs};
+use rqps_executor::{Ending, Execution, Finish, Ingredients, Needs, TimeLeft};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::{Plan, Protocol};
-use rqps_store::{BlockStatus, NoResult, Run, RunFolder, UPGRADE_FILE};
+use rqps_store::{BlockStatus, NoResult, Run, RunFolder, UPGRADE_FILE, Until};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// File name of the Markdown report in a run folder.
 const REPORT_FILE: &str = "report.md";
@@ -198,7 +198,8 @@ pub fn begin_told(
         plan = check_plan(&taken.plan, "the dump")?.plan;
     }
     let dump = taken.as_ref().map(|taken| &*taken.file);
-    let needed_s = announce_needs(&plan, Needs::of(&plan, &ingredients, &context.dirs).check()?);
+    let needs = Needs::of(&plan, &ingredients, &context.dirs).check()?;
+    let told = announce_needs(&plan, &needs, (plan.budget, Work::All));
     warn_of_many_clients(&plan);
     warn_about_families(&plan, &ingredients);
     for (arm, one) in plan.arms.iter().zip(&ingredients) {
@@ -209,8 +210,21 @@ pub fn begin_told(
     let version = env!("CARGO_PKG_VERSION");
     let mut execution =
         rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, (results, dump), version)?;
-    execution.set_told(needed_s);
+    execution.set_told(told);
     Ok(execution)
+}
+
+/// Says what the rest of a resumed run takes.
+///
+/// # Errors
+/// If the host has no room for it, or the run cannot be read.
+pub fn announce_rest(context: &Context, execution: &mut Execution) -> anyhow::Result<()> {
+    if let Some(needs) = Needs::of_rest(execution, &context.dirs)? {
+        let needs = needs.check()?;
+        let told = announce_needs(execution.plan(), &needs, (execution.budget(), Work::Rest));
+        execution.set_told(told);
+    }
+    Ok(())
 }
 
 /// Warns of options in own configs that only some arms know, but for those that the user was `told` of, and of values
@@ -239,14 +253,26 @@ pub fn warn_of_own_configs(
     Ok(())
 }
 
-/// What measuring the host before and after a run takes.
-const CERTIFICATES_SECONDS: f64 = 10.0;
+/// What measuring the host takes: before a run, and after it.
+const CERTIFICATE_SECONDS: f64 = 5.0;
 
-/// Says how long the run takes, or its first verdicts, and how much room it needs. Returns the seconds.
-fn announce_needs(plan: &Plan, needs: Needs) -> f64 {
-    let until = if plan.protocol == Protocol::Isolated { " until the first verdicts" } else { "" };
-    let budget =
-        plan.budget.map_or_else(String::new, |all| format!(" (budget {})", duration_text(all.as_secs_f64())));
+/// What is announced.
+#[derive(Clone, Copy, PartialEq)]
+enum Work {
+    /// A new run.
+    All,
+    /// What is left of a resumed one.
+    Rest,
+}
+
+/// Says how long the run takes, or its first verdicts, and how much room it needs. Returns the time.
+fn announce_needs(plan: &Plan, needs: &Needs, (budget, work): (Option<Duration>, Work)) -> TimeLeft {
+    let TimeLeft { seconds: quiet_s, until } = needs.time;
+    let is_until_verdicts = until == Until::FirstVerdicts;
+    let more = if work == Work::Rest { " more" } else { "" };
+    let until_verdicts = if is_until_verdicts { " until the first verdicts" } else { "" };
+    let budget_text =
+        budget.map_or_else(String::new, |all| format!(" (budget {})", duration_text(all.as_secs_f64())));
     let caches = match needs.cache_bytes {
         0 => String::new(),
         bytes => {
@@ -258,41 +284,54 @@ fn announce_needs(plan: &Plan, needs: Needs) -> f64 {
             format!(", {cache} of cache{sessions} ({memory} of memory)")
         }
     };
-    let certificates_s = if plan.certificate { CERTIFICATES_SECONDS } else { 0.0 };
+    let certificates = if work == Work::Rest { 1.0 } else { 2.0 };
+    let certificates_s = if plan.certificate { certificates * CERTIFICATE_SECONDS } else { 0.0 };
     let busy = Busy::now();
-    let needed_s = needs.windows_seconds + (needs.seconds - needs.windows_seconds) * busy.longer();
-    let quiet_s = needs.seconds + certificates_s;
-    let (told_s, note) = match plan.protocol {
-        Protocol::Isolated => (needed_s + certificates_s, busy.note_of(quiet_s)),
-        Protocol::Sequence => (quiet_s, busy.note()),
+    let needed_s = needs.windows_seconds + (quiet_s - needs.windows_seconds) * busy.longer();
+    let (told_s, note) = match is_until_verdicts && needed_s > quiet_s {
+        true => (needed_s + certificates_s, busy.note_of(quiet_s + certificates_s)),
+        false => (quiet_s + certificates_s, busy.note()),
     };
     let logs = match needs.log_bytes {
         few if few <= needs.data_bytes / 10 => String::new(),
         bytes => format!(" and up to {} for logs", human::bytes(bytes)),
     };
+    let place = match needs.places.is_empty() {
+        true => "of disk for data".to_owned(),
+        false => format!("in {}", needs.places_text()),
+    };
+    let data = match (needs.data_bytes, work) {
+        (0, Work::Rest) => format!("no more {}", place.trim_start_matches("of ")),
+        (bytes, _) => format!("{}{more} {place}", human::bytes(bytes)),
+    };
     out::message(&format!(
-        "needs       about {}{until}{budget}{note}, {} {}{logs} ({} free){caches}",
+        "needs       about {}{more}{until_verdicts}{budget_text}{note}, {data}{logs} ({} free){caches}",
         duration_text(told_s),
-        human::bytes(needs.data_bytes),
-        if needs.places.is_empty() {
-            "of disk for data".to_owned()
-        } else {
-            format!("in {}", needs.places_text())
-        },
         human::bytes(needs.disk_free_bytes)
     ));
-    let is_promised = plan.isolated.as_ref().is_some_and(|blocks| blocks.blocks_min > 0);
-    if let Some(budget) = plan.budget.filter(|budget| !is_promised && budget.as_secs_f64() < needed_s) {
-        let budget = duration_text(budget.as_secs_f64());
-        out::message(&format!(
-            "warning: the budget of {budget} is probably too short for verdicts: the run ends after block 1 if {} \
-             don't fit. A budget of {}m would probably do{}, or fewer tests",
-            counted(verdict_blocks(), "block"),
-            (needed_s / 60.0).ceil(),
-            if busy.is_busy() { " while others use as much as now" } else { " on a quiet host" }
-        ));
+    if is_until_verdicts {
+        warn_of_short_budget(plan, (budget, work), needed_s, &busy);
     }
-    told_s
+    TimeLeft { seconds: told_s, until }
+}
+
+/// Warns of a budget in which probably no verdict is reached.
+fn warn_of_short_budget(plan: &Plan, (budget, work): (Option<Duration>, Work), needed_s: f64, busy: &Busy) {
+    let is_short = |budget: &Duration| plan.blocks().blocks_min == 0 && budget.as_secs_f64() < needed_s;
+    let Some(budget) = budget.filter(is_short) else { return };
+    let minutes = (needed_s / 60.0).ceil();
+    let enough = match work {
+        Work::All => format!("A budget of {minutes}m would probably do"),
+        Work::Rest => format!("`--more {minutes}m` would probably do"),
+    };
+    out::message(&format!(
+        "warning: the budget of {} is probably too short for verdicts: the run ends after its next block if {} don't fit. \
+         {enough}{}{}",
+        duration_text(budget.as_secs_f64()),
+        counted(verdict_blocks(), "block"),
+        if busy.is_busy() { " while others use as much as now" } else { " on a quiet host" },
+        if work == Work::All { ", or fewer tests" } else { "" }
+    ));
 }
 
 /// With more, servers may answer the last clients too late to be waited for.
@@ -390,8 +429,12 @@ pub fn execute_then(
     let code = conclude(&folder)?;
     let errors = match finish {
         Finish::Complete => return code_of_results(&folder, code),
-        Finish::Ended(why) => {
-            out::message(&format!("ended       {why}"));
+        Finish::Ended(ending) => {
+            say_ended(&ending);
+            let place = folder.display();
+            if let Some(seconds) = ending.resume_s {
+                out::commands(&format!("continue    rqps resume {place} --more {:.0}m", seconds / 60.0));
+            }
             return code_of_results(&folder, code);
         }
         Finish::Partly(errors) => errors,
@@ -403,6 +446,12 @@ pub fn execute_then(
         out::message(&format!("rqps: {error}"));
     }
     Ok(ExitCode::from(EXIT_FAILED))
+}
+
+/// Says why blocks ended, and plainly if they ended without a verdict.
+pub fn say_ended(ending: &Ending) {
+    let without = if ending.is_without_verdict { "no verdict was reached: " } else { "" };
+    out::message(&format!("ended       {without}{}", ending.why));
 }
 
 /// Whether a run was begun by `upgrade`: it has the report from its beginning on.

@@ -8,7 +8,7 @@ use rqps_store::RunFolder;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<ExitCode> {
-    let run = RunFolder::open(&context.results_path(&args.run)?)?;
+    let run = RunFolder::open(&context.measured_path(&args.run)?)?;
     let mut options = Options { tests: args.tests.clone(), ..options(context, &args.sections) };
     if args.published {
         options.sections = vec![Section::Published];

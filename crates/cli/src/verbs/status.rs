@@ -5,13 +5,13 @@ use crate::args::StatusArgs;
 use crate::context::Context;
 use crate::kit::KIT;
 use crate::listing::{Cell, Column, Listing, Tint};
-use crate::progress::{at_pace, behind_and_ahead};
+use crate::progress::{at_pace, behind_and_ahead, share_of};
 use crate::{Usage, human, out};
 use rqps_executor::TimeLeft;
 use rqps_plan::estimate::estimate;
 use rqps_plan::{Plan, PlanContext, Protocol, schedule};
 use rqps_report::Format;
-use rqps_store::{ActionRecord, Block, BlockStatus, Outcome, Run, RunFolder, RunSummary, now_ms};
+use rqps_store::{ActionRecord, Block, BlockStatus, Outcome, Run, RunFolder, RunSummary, Until, now_ms};
 use rqps_verdicts::covered;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -91,30 +91,37 @@ impl Estimate {
             return Self::default();
         };
         match (plan.protocol, state == "running") {
-            (Protocol::Sequence, true) => Self::in_schedule(run, &plan),
+            (Protocol::Sequence, true) => Self::in_schedule(run, &plan, true),
             // No process is executing it, so it has no current action and no time left.
             (Protocol::Sequence, false) => {
-                Self { share: Self::in_schedule(run, &plan).share, ..Self::default() }
+                Self { share: Self::in_schedule(run, &plan, false).share, ..Self::default() }
             }
             (Protocol::Isolated, true) => Self::in_blocks(run),
-            (Protocol::Isolated, false) => Self { share: Self::in_blocks(run).share, ..Self::default() },
+            (Protocol::Isolated, false) => {
+                Self { share: run.folder.last_progress().map(|progress| progress.share), ..Self::default() }
+            }
         }
     }
 
-    fn in_schedule(run: &Run, plan: &Plan) -> Self {
+    fn in_schedule(run: &Run, plan: &Plan, is_running: bool) -> Self {
         let schedule = schedule(plan);
         let estimates = estimate(&schedule, plan);
         let done: BTreeSet<u32> = run.scheduled().map(|action| action.seq).collect();
         let last = run.scheduled().next_back().map(|action| action.seq);
         let is_ahead = |seq: u32| !done.contains(&seq) && last.is_none_or(|last| seq > last);
         let (behind, ahead) = behind_and_ahead(&estimates, &done);
+        let next = schedule.actions.iter().find(|action| is_ahead(action.seq));
+        let last_ms = run.scheduled().map(|action| action.finished_at_ms).max().unwrap_or(0);
+        // A run that was resumed did nothing before it was.
+        let elapsed_s = (now_ms() - last_ms.max(run.status.changed_at_ms)).max(0) as f64 / 1e3;
+        let estimate_s = next.and_then(|action| estimates.get(action.seq as usize)).copied().unwrap_or(0.0);
+        let under_way_s = if is_running { elapsed_s.min(estimate_s) } else { 0.0 };
         // Arms that take turns have the same time.
         let spent_s = covered(run.scheduled().map(|one| (one.started_at_ms, one.finished_at_ms)).collect());
-        let next = schedule.actions.iter().find(|action| is_ahead(action.seq));
-        let total = behind + ahead;
+        let left_s = at_pace(ahead - under_way_s, spent_s, behind);
         Self {
-            share: (total > 0.0).then_some(behind / total),
-            left: Some(TimeLeft { seconds: at_pace(ahead, spent_s, behind), until_verdicts: false }),
+            share: share_of((behind, ahead), under_way_s),
+            left: Some(TimeLeft { seconds: left_s, until: Until::End }),
             doing: next.map(|action| format!("{} {}", plan.arms[action.arm].name, action.kind.name())),
         }
     }
@@ -130,11 +137,11 @@ impl Estimate {
             format!("block {}{}", block.number, last.unwrap_or_default())
         });
         Self {
-            share: progress.map(|progress| progress.share),
+            share: progress.map(|progress| progress.share_at(now_ms())),
             left: progress
                 .and_then(|progress| {
                     let seconds = (progress.ends_at_ms? - now_ms()) as f64 / 1e3;
-                    Some(TimeLeft { seconds, until_verdicts: progress.until_verdicts })
+                    Some(TimeLeft { seconds, until: progress.until })
                 })
                 // Once the estimate is over, nobody knows.
                 .filter(|left| left.seconds > 0.0),
@@ -287,7 +294,7 @@ fn as_json(run: &Run, summary: &RunSummary, state: &str, estimate: &Estimate) ->
         "blocks_done": summary.blocks_done,
         "share": estimate.share,
         "seconds_left": estimate.left.map(|left| left.seconds),
-        "until_first_verdicts": estimate.left.map(|left| left.until_verdicts),
+        "until_first_verdicts": estimate.left.map(|left| left.until == Until::FirstVerdicts),
         "doing": estimate.doing,
         "arms": arms,
         "blocks": run.blocks.iter().map(as_block).collect::<Vec<_>>(),

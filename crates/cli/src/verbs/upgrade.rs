@@ -6,7 +6,7 @@ use super::run::Hopeless;
 use crate::args::UpgradeArgs;
 use crate::context::Context;
 use crate::progress::with_quiet_spinner;
-use crate::two_builds::{BuildArg, TwoBuilds};
+use crate::two_builds::{BuildArg, TwoBuilds, naming_argument};
 use crate::{Usage, out};
 use adapted::{Adaptation, adapted_config};
 use rqps_executor::Execution;
@@ -58,8 +58,8 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         super::run::fit_windows(&mut plan);
     }
     super::run::fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS)?;
-    let adaptation =
-        args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose()?;
+    let adaptation = args.config.as_deref().map(|config| adapted_config(context, &plan, config)).transpose();
+    let adaptation = adaptation.map_err(|error| naming_argument(&two.arms, error))?;
     let Adaptation { adapted, told, options } = adaptation.unwrap_or_default();
     if let Some(adapted) = &adapted {
         let config = adapted.path.display().to_string();
@@ -70,7 +70,7 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     if let Some(rqps_executor::Error::UnknownOptions(_)) = cause(&begun) {
         tell(&options);
     }
-    let execution = begun?;
+    let execution = begun.map_err(|error| naming_argument(&two.arms, error))?;
     drop(adapted);
     let folder = RunFolder::at(&execution.folder())?;
     folder.keep_upgrade_options(&options)?;

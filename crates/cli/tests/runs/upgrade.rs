@@ -3,16 +3,22 @@
 use crate::bench::{Bench, exact_version};
 use rustix::process::Signal;
 use std::fs;
+use std::path::PathBuf;
+
+/// A plan of three short blocks, whose arm an upgrade replaces.
+fn plan_of_blocks(bench: &Bench, version: &str) -> PathBuf {
+    bench.plan_text(&format!(
+        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindow_seconds = 0.1\n\
+         blocks_max = 3\ncount_instructions = false\n\
+         [[arm]]\nname = \"a\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n"
+    ))
+}
 
 #[test]
 fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     let bench = Bench::new();
     let (old, new) = (exact_version("12"), exact_version("18"));
-    let plan = bench.plan_text(&format!(
-        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindow_seconds = 0.1\n\
-         blocks_max = 3\ncount_instructions = false\n\
-         [[arm]]\nname = \"a\"\nbuild = \"postgres-{new}\"\nconfig = \"./small.conf\"\n"
-    ));
+    let plan = plan_of_blocks(&bench, &new);
     let config = bench.path().join("mine.conf");
     fs::write(
         &config,
@@ -143,11 +149,7 @@ fn an_upgrade_that_fails_midway_ends_in_a_report() {
 fn an_interrupted_upgrade_tells_what_it_knows_of_options() {
     let bench = Bench::new();
     let (old, new) = (exact_version("12"), exact_version("18"));
-    let plan = bench.plan_text(&format!(
-        "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindow_seconds = 0.1\n\
-         blocks_max = 3\ncount_instructions = false\n\
-         [[arm]]\nname = \"a\"\nbuild = \"postgres-{new}\"\nconfig = \"./small.conf\"\n"
-    ));
+    let plan = plan_of_blocks(&bench, &new);
     let config = bench.path().join("mine.conf");
     fs::write(&config, "shared_buffers = 16MB\nwal_keep_segments = 4\n").unwrap();
     let (old, new) = (format!("postgres-{old}"), format!("postgres-{new}"));

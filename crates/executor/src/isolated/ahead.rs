@@ -2,6 +2,7 @@
 //! end.
 
 use crate::progress::TimeLeft;
+use rqps_store::Until;
 
 /// An estimate when a block begins.
 #[derive(Debug, Clone, Copy)]
@@ -12,18 +13,27 @@ pub(super) struct Ahead {
     pub loads_s: f64,
     /// Blocks that were measured, whose mean these seconds are; 0: they are the plan's estimate.
     pub measured: usize,
-    pub until_verdicts: bool,
+    /// The end of the run, or the first verdicts.
+    pub until: Until,
     /// What is left of the budget, if that ends the run.
     pub budget_s: Option<f64>,
+    /// Seconds in which the first verdicts must come, or the run ends after this block.
+    pub verdicts_within_s: Option<f64>,
 }
 
 impl Ahead {
+    /// All of it.
+    pub fn whole(&self) -> TimeLeft {
+        let all_s = self.block_s + self.later_s + self.loads_s;
+        TimeLeft { seconds: all_s.min(self.budget_s.unwrap_or(f64::INFINITY)), until: self.until }
+    }
+
     /// Before any block was measured: no shorter than was told when the run began, with others on the host in mind.
-    pub fn as_told(self, told: TimeLeft) -> Self {
+    pub fn as_told(self, told_s: f64) -> Self {
         if self.measured > 0 {
             return self;
         }
-        let longer = ((told.seconds - self.loads_s) / (self.block_s + self.later_s)).max(1.0);
+        let longer = ((told_s - self.loads_s) / (self.block_s + self.later_s)).max(1.0);
         Self { block_s: self.block_s * longer, later_s: self.later_s * longer, ..self }
     }
 
@@ -32,9 +42,13 @@ impl Ahead {
     pub fn after(&self, part: f64, elapsed_s: f64) -> TimeLeft {
         let late_s = (elapsed_s - part * self.block_s) / (self.measured + 1) as f64;
         let pace = 1.0 + late_s / self.block_s.max(1.0);
-        let all_s = ((1.0 - part) * self.block_s + self.later_s) * pace + self.loads_s;
+        let block_s = (1.0 - part) * self.block_s * pace;
+        let all_s = block_s + self.later_s * pace + self.loads_s;
+        if self.verdicts_within_s.is_some_and(|within_s| elapsed_s + all_s > within_s) {
+            return TimeLeft { seconds: block_s.max(0.0), until: Until::EndWithoutVerdicts };
+        }
         let budget_s = self.budget_s.map_or(f64::INFINITY, |budget| budget - elapsed_s);
-        TimeLeft { seconds: all_s.min(budget_s).max(0.0), until_verdicts: self.until_verdicts }
+        TimeLeft { seconds: all_s.min(budget_s).max(0.0), until: self.until }
     }
 }
 
@@ -47,8 +61,9 @@ mod tests {
         later_s: 40.0,
         loads_s: 10.0,
         measured: 0,
-        until_verdicts: true,
+        until: Until::FirstVerdicts,
         budget_s: None,
+        verdicts_within_s: None,
     };
 
     #[test]
@@ -67,9 +82,18 @@ mod tests {
 
     #[test]
     fn the_first_block_goes_on_with_the_time_that_was_told() {
-        let told = |seconds| TimeLeft { seconds, until_verdicts: true };
-        assert_eq!(AHEAD.as_told(told(130.0)).after(0.0, 0.0), told(130.0));
-        assert_eq!(AHEAD.as_told(told(30.0)).after(0.0, 0.0), told(70.0));
-        assert_eq!(Ahead { measured: 1, ..AHEAD }.as_told(told(130.0)).after(0.0, 0.0), told(70.0));
+        let left = |seconds| TimeLeft { seconds, until: Until::FirstVerdicts };
+        assert_eq!(AHEAD.as_told(130.0).after(0.0, 0.0), left(130.0));
+        assert_eq!(AHEAD.as_told(30.0).after(0.0, 0.0), left(70.0));
+        assert_eq!(Ahead { measured: 1, ..AHEAD }.as_told(130.0).after(0.0, 0.0), left(70.0));
+    }
+
+    #[test]
+    fn a_block_too_slow_for_verdicts_in_time_is_the_last() {
+        let ahead = Ahead { verdicts_within_s: Some(75.0), ..AHEAD };
+        let last = |seconds| TimeLeft { seconds, until: Until::EndWithoutVerdicts };
+        assert_eq!(ahead.after(0.0, 0.0), TimeLeft { seconds: 70.0, until: Until::FirstVerdicts });
+        assert_eq!(ahead.as_told(130.0).after(0.0, 0.0), last(40.0));
+        assert_eq!(ahead.after(0.5, 20.0), last(15.0), "three of 30 s, and loads");
     }
 }

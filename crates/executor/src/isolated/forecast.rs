@@ -3,6 +3,7 @@
 use super::Blocks;
 use super::data::Data;
 use super::loads::snapshots_to_make;
+use super::next::OVERRUN_FOR_VERDICTS;
 use crate::control::RunControl;
 use crate::error::Result;
 use crate::progress::TimeLeft;
@@ -11,7 +12,7 @@ use rqps_model::sample::mean;
 use rqps_plan::Plan;
 use rqps_plan::estimate::{duration_text, load_seconds};
 use rqps_plan::isolated::{LOADS, block_seconds};
-use rqps_store::{BlockStatus, Run};
+use rqps_store::{BlockStatus, Run, RunProgress, Until};
 use rqps_verdicts::about;
 use std::time::{Duration, Instant};
 
@@ -23,37 +24,78 @@ const LONGER_SECONDS: f64 = 20.0;
 /// Share of a block that must be done to tell how long all of it takes: it begins with servers to start.
 const PART_MIN: f64 = 0.25;
 
-/// What was last told of the time until the first verdicts.
+/// What was last told of the time until the first verdicts, or of all the time that is left if these are reached.
 pub(crate) struct Forecast {
     began: Instant,
+    /// What earlier processes spent.
+    spent: Duration,
     budget: Option<Duration>,
-    told_s: f64,
+    told: TimeLeft,
+    /// Whether the user was told that before.
+    pub is_told: bool,
+    /// The end of the budget for verdicts, if it ends a run that has none by then.
+    verdicts_within_s: Option<f64>,
+    /// Blocks until the first verdicts.
+    blocks: f64,
 }
 
 impl Forecast {
-    /// Before anything is measured; `told_s` is what the user was told, if anything.
-    pub fn of(setup: &Setup, budget: Option<Duration>, told_s: Option<f64>) -> Self {
+    /// Before this process measures anything; `told` is what the user was told, if anything, and `done` is the number
+    /// of blocks that earlier processes measured in the time `spent`.
+    pub fn of(
+        setup: &Setup,
+        (budget, told): (Option<Duration>, Option<TimeLeft>),
+        (spent, done): (Duration, usize),
+    ) -> Self {
         let snapshots = || snapshots_to_make(&setup.plan, &setup.ingredients);
-        Self::new(told_s.unwrap_or_else(|| first_verdicts_s(&setup.plan, snapshots())), budget)
+        let planned =
+            || TimeLeft { seconds: first_verdicts_s(&setup.plan, snapshots()), until: Until::FirstVerdicts };
+        let may_end = setup.plan.blocks().blocks_min == 0;
+        Self {
+            spent,
+            is_told: told.is_some(),
+            verdicts_within_s: budget.filter(|_| may_end).map(verdicts_within_s),
+            blocks: (FIRST_LOOK - done as f64).max(1.0),
+            ..Self::new(told.unwrap_or_else(planned), budget)
+        }
     }
 
-    /// What was told, less the time that has passed.
+    fn new(told: TimeLeft, budget: Option<Duration>) -> Self {
+        let (began, spent, blocks) = (Instant::now(), Duration::ZERO, FIRST_LOOK);
+        Self { began, spent, budget, told, is_told: false, verdicts_within_s: None, blocks }
+    }
+
+    /// What was told, less the time that has passed. A run whose verdicts would come too late ends after a block.
     pub fn left(&self) -> TimeLeft {
-        let seconds = (self.told_s - self.began.elapsed().as_secs_f64()).max(0.0);
-        TimeLeft { seconds, until_verdicts: true }
+        let TimeLeft { seconds: told_s, until } = self.told;
+        let (all_s, until) = match self.verdicts_within_s {
+            Some(within_s) if until == Until::FirstVerdicts && told_s > within_s => {
+                (told_s / self.blocks, Until::EndWithoutVerdicts)
+            }
+            _ => (told_s, until),
+        };
+        TimeLeft { seconds: (all_s - self.began.elapsed().as_secs_f64()).max(0.0), until }
     }
 
-    fn new(told_s: f64, budget: Option<Duration>) -> Self {
-        Self { began: Instant::now(), budget, told_s }
+    /// What was told of the whole time, less the time that has passed.
+    pub fn whole_s(&self) -> f64 {
+        (self.told.seconds - self.began.elapsed().as_secs_f64()).max(0.0)
+    }
+
+    /// The share of the run's work that is done if so much time is left until the first verdicts.
+    pub fn share(&self, left: TimeLeft) -> f64 {
+        let passed_s = (self.spent + self.began.elapsed()).as_secs_f64();
+        RunProgress::OF_FIRST_VERDICTS * passed_s / (passed_s + left.seconds).max(1.0)
     }
 
     /// What to say if the first verdicts are still `left_s` seconds away.
     fn revise(&mut self, what: &str, left_s: f64) -> Option<String> {
         let all_s = self.began.elapsed().as_secs_f64() + left_s;
-        if all_s < self.told_s * LONGER || all_s < self.told_s + LONGER_SECONDS {
+        let told_s = self.told.seconds;
+        if all_s < told_s * LONGER || all_s < told_s + LONGER_SECONDS {
             return None;
         }
-        self.told_s = all_s;
+        self.told.seconds = all_s;
         let budget = match self.budget.filter(|budget| budget.as_secs_f64() < all_s) {
             Some(budget) => format!(" (budget {})", duration_text(budget.as_secs_f64())),
             None => String::new(),
@@ -79,7 +121,7 @@ impl Blocks<'_> {
         (part, left): (f64, Option<TimeLeft>),
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        match left.filter(|left| part >= PART_MIN && left.until_verdicts) {
+        match left.filter(|left| part >= PART_MIN && left.until == Until::FirstVerdicts) {
             Some(left) => {
                 let run = self.writer.run()?;
                 self.foresee(&run, "a block", left.seconds, control)
@@ -99,6 +141,11 @@ impl Blocks<'_> {
         }
         Ok(())
     }
+}
+
+/// The time in which the first verdicts must come with this budget, or a run ends after its first block.
+fn verdicts_within_s(budget: Duration) -> f64 {
+    budget.as_secs_f64() * (1.0 + OVERRUN_FOR_VERDICTS)
 }
 
 /// Estimated seconds until the first verdicts, with so many snapshots to make.
@@ -126,7 +173,8 @@ mod tests {
     #[test]
     fn a_longer_time_is_told_once_with_the_budget_that_it_exceeds() {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
-        let mut forecast = Forecast::new(180.0, Some(minutes(4)));
+        let of = |seconds, budget| Forecast::new(TimeLeft { seconds, until: Until::FirstVerdicts }, budget);
+        let mut forecast = of(180.0, Some(minutes(4)));
         assert_eq!(forecast.revise("loading", 200.0), None, "little more");
         let text = forecast.revise("loading", 530.0).unwrap();
         assert_eq!(
@@ -135,8 +183,21 @@ mod tests {
         );
         assert_eq!(forecast.revise("loading", 560.0), None, "told");
         assert!(forecast.revise("a block", 900.0).unwrap().starts_with("a block takes longer"));
-        let mut forecast = Forecast::new(180.0, Some(minutes(20)));
+        let mut forecast = of(180.0, Some(minutes(20)));
         assert!(forecast.revise("loading", 530.0).unwrap().ends_with("until the first verdicts"));
-        assert_eq!(Forecast::new(5.0, None).revise("loading", 20.0), None, "some seconds");
+        assert_eq!(of(5.0, None).revise("loading", 20.0), None, "some seconds");
+    }
+
+    #[test]
+    fn a_budget_too_short_for_verdicts_ends_after_a_block() {
+        let told = TimeLeft { seconds: 300.0, until: Until::FirstVerdicts };
+        let left = |budget_s| {
+            let budget = Duration::from_secs(budget_s);
+            let verdicts_within_s = Some(verdicts_within_s(budget));
+            let left = Forecast { verdicts_within_s, ..Forecast::new(told, Some(budget)) }.left();
+            (left.seconds.round(), left.until)
+        };
+        assert_eq!(left(200), (100.0, Until::EndWithoutVerdicts));
+        assert_eq!(left(250), (300.0, Until::FirstVerdicts), "over by less than a quarter");
     }
 }

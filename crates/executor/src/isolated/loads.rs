@@ -145,6 +145,19 @@ pub(super) fn journaled(plan: &Plan, run: &Run) -> BTreeMap<Snapshot, u32> {
     snapshots
 }
 
+/// Of a run that is resumed: the loads that all its arms have, and how many snapshots are to be made.
+pub(super) fn found(setup: &Setup, run: &Run) -> (BTreeSet<u32>, u64) {
+    let (origins, journaled) = (origins(&setup.plan, &setup.ingredients), journaled(&setup.plan, run));
+    let is_made = |snapshot: &Snapshot| {
+        journaled.contains_key(snapshot) && setup.place.data_dir(&snapshot.dir_name(&setup.plan)).exists()
+    };
+    let of_load = |load: u32| origins.iter().flat_map(move |one| [one.loaded(load), one.snapshot(load)]);
+    let made = (1..=LOADS).filter(|load| of_load(*load).all(|snapshot| is_made(&snapshot))).collect();
+    let missing: BTreeSet<Snapshot> =
+        (1..=LOADS).flat_map(of_load).filter(|snapshot| !is_made(snapshot)).collect();
+    (made, missing.len() as u64)
+}
+
 /// Work on one arm.
 type ForArm<'a> = dyn Fn(&mut Data, &mut Blocks<'_>, usize, &mut RunControl<'_>) -> Result<()> + 'a;
 

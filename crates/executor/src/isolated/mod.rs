@@ -30,11 +30,13 @@ use crate::trial::Trial;
 use ahead::Ahead;
 use data::Data;
 use next::{Budget, Next, Stop};
-use rqps_plan::isolated::{LOADS, load_of};
+use rqps_plan::isolated::{LOADS, load_of, windows_seconds};
 use rqps_plan::{OnServerDeath, Plan};
 use rqps_store::{
-    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, Run, RunProgress, RunWriter, TestWork, now_ms,
+    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, Run, RunProgress, RunWriter, TestWork, Until,
+    now_ms,
 };
+use rqps_verdicts::resume_command;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -55,6 +57,17 @@ pub(crate) struct Blocks<'a> {
     /// Names of arms and steps that had an invalid window.
     pub invalid: BTreeSet<(String, String)>,
     pub forecast: Forecast,
+}
+
+/// How a run ended that measured all it could.
+#[derive(Debug, Clone)]
+pub struct Ending {
+    /// Why, in a phrase.
+    pub why: String,
+    /// Whether it ended before any verdict was reached.
+    pub is_without_verdict: bool,
+    /// How much more time would measure what is missing, if time is what is missing.
+    pub resume_s: Option<f64>,
 }
 
 /// Why a run has nothing more to measure, whatever its budget, and what to do; `None` if it has.
@@ -78,9 +91,26 @@ pub(crate) fn too_short(plan: &Plan, run: &Run, more: Duration, has_data: bool) 
     let made = if has_data { (1..=LOADS).collect() } else { BTreeSet::new() };
     let budget = Budget { whole: more, left: more };
     Ok(match next::next(plan, run, &made, Some(budget), &|_| false)?.what {
-        Next::Stop(Stop { why, command: Some(command), .. }) => Some(format!("{why}: {command}")),
+        Next::Stop(Stop { why, resume_s: Some(seconds), .. }) => {
+            Some(format!("{why}: {}", resume_command(&run.folder, seconds)))
+        }
         _ => None,
     })
+}
+
+/// What is left to measure of a run with this budget, and of that the seconds of windows; `None` if nothing is.
+pub(crate) fn left(setup: &Setup, run: &Run, budget: Option<Duration>) -> Result<Option<(TimeLeft, f64)>> {
+    let (plan, (made, missing)) = (&setup.plan, loads::found(setup, run));
+    let budget = budget.map(|whole| Budget { whole, left: whole });
+    let next = next::next(plan, run, &made, budget, &|_| false)?;
+    Ok(next.ahead.map(|ahead| match ahead.measured {
+        0 => {
+            let left = TimeLeft { seconds: first_verdicts_s(plan, missing), until: Until::FirstVerdicts };
+            (left, FIRST_LOOK * windows_seconds(plan, plan.workload.steps.len()))
+        }
+        // Measured as it is on this host, windows and all.
+        _ => (ahead.whole(), ahead.whole().seconds),
+    }))
 }
 
 /// Time that a run spent on blocks, on loads and on settles after arms' own statements.
@@ -99,11 +129,12 @@ enum Ended {
 }
 
 impl Blocks<'_> {
-    /// Measures blocks until nothing is left to measure. Returns why it ended, in a phrase.
-    pub fn run(&mut self, control: &mut RunControl<'_>) -> Result<String> {
+    /// Measures blocks until nothing is left to measure.
+    pub fn run(&mut self, control: &mut RunControl<'_>) -> Result<Ending> {
         let start = Instant::now();
         let is_new = self.writer.run()?.blocks.is_empty();
-        self.record_progress(0.0, is_new.then(|| self.forecast.left()), control)?;
+        let left = (is_new || self.forecast.is_told).then(|| self.forecast.left());
+        self.record_progress(0.0, left, control)?;
         let counting = count::source(&self.setup.plan);
         if self.setup.plan.work.can_count_instructions() {
             self.writer.add_method("instructions", &counting.text)?;
@@ -139,28 +170,32 @@ impl Blocks<'_> {
         }
     }
 
-    /// Says why no more is measured; returns it in a phrase.
-    fn end(&self, stop: Stop, control: &mut RunControl<'_>) -> String {
-        let Stop { why, command, short_text, .. } = stop;
-        let text = match (command, self.continued_by) {
+    /// Says why no more is measured.
+    fn end(&self, stop: Stop, control: &mut RunControl<'_>) -> Ending {
+        let Stop { why, resume_s, short_text, is_without_verdict, .. } = stop;
+        let text = match (resume_s, self.continued_by) {
             (Some(_), Some(how)) => format!("{why}: {how}"),
-            (Some(own), None) => format!("{why}: {own}"),
+            (Some(seconds), None) => format!("{why}: {}", resume_command(self.writer.folder(), seconds)),
             (None, _) => why,
         };
         control.progress.stage(&text);
-        short_text
+        Ending { why: short_text, is_without_verdict, resume_s }
     }
 
-    /// Shows the progress and stores it in the run folder.
+    /// Shows the progress and stores it in the run folder. Before the first verdicts the time tells the share that is
+    /// done, loads and all; after them it is known otherwise.
     fn record_progress(
         &mut self,
         share: f64,
         left: Option<TimeLeft>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        let ends_at_ms = left.map(|left| now_ms() + (left.seconds * 1e3) as i64);
-        let until_verdicts = left.is_some_and(|left| left.until_verdicts);
-        let share = self.writer.record_progress(RunProgress { share, ends_at_ms, until_verdicts })?;
+        let at_ms = now_ms();
+        let by_time = left.filter(|left| left.until != Until::End).map(|left| self.forecast.share(left));
+        let share = share.max(by_time.unwrap_or(0.0));
+        let ends_at_ms = left.map(|left| at_ms + (left.seconds * 1e3) as i64);
+        let until = left.map_or(Until::End, |left| left.until);
+        let share = self.writer.record_progress(RunProgress { share, at_ms, ends_at_ms, until })?;
         control.progress.overall(share, left);
         Ok(())
     }
@@ -180,7 +215,7 @@ impl Blocks<'_> {
         data: &mut Data,
         (works, counting, start): (&BTreeMap<String, TestWork>, &count::Source, Instant),
         control: &mut RunControl<'_>,
-    ) -> Result<String> {
+    ) -> Result<Ending> {
         loop {
             let run = self.writer.run()?;
             let budget =
@@ -188,7 +223,7 @@ impl Blocks<'_> {
             let made = data.loads_made(self);
             let given_up = |arm| self.given_up.contains_key(&arm);
             let next = next::next(&self.setup.plan, &run, &made, budget, &given_up)?;
-            let ahead = next.ahead.map(|ahead| ahead.as_told(self.forecast.left()));
+            let ahead = next.ahead.map(|ahead| ahead.as_told(self.forecast.whole_s()));
             self.record_progress(next.share, ahead.map(|ahead| ahead.after(0.0, 0.0)), control)?;
             let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
             control.progress.blocks(done as u32, self.setup.plan.blocks().blocks_max);
@@ -202,13 +237,7 @@ impl Blocks<'_> {
             data.provide_all(self, load_of(number), control)?;
             let began = Instant::now();
             let keeps_state = !run.blocks.iter().any(|block| block.status == BlockStatus::Done);
-            let progress = BlockProgress {
-                share: next.share,
-                share_of_block: next.share_of_block,
-                ahead,
-                open: next.open,
-                began,
-            };
+            let progress = BlockProgress { share: next.share, ahead, open: next.open, began };
             let cost_decided = next.cost_decided;
             let context = BlockContext { data, works, counting, cost_decided, keeps_state, progress };
             let ended = self.block(number, (&tests, windows), &context, control);
@@ -343,7 +372,6 @@ struct BlockContext<'a> {
 /// The progress when a block begins.
 struct BlockProgress {
     share: f64,
-    share_of_block: f64,
     ahead: Option<Ahead>,
     /// Tests with verdicts that more blocks can decide, after the first verdicts.
     open: Option<usize>,
@@ -355,6 +383,6 @@ impl BlockProgress {
     fn after(&self, part: f64) -> (f64, Option<TimeLeft>) {
         let elapsed_s = self.began.elapsed().as_secs_f64();
         let left = self.ahead.map(|ahead| ahead.after(part, elapsed_s));
-        (self.share + self.share_of_block * part, left)
+        (self.share, left)
     }
 }

@@ -8,10 +8,9 @@ use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds, load_of, windows_seconds};
 use rqps_plan::{Plan, limits};
 use rqps_stats::{Detector, Rules, Verdict};
-use rqps_store::{NoResult, Run};
+use rqps_store::{NoResult, Run, RunProgress, Until};
 use rqps_verdicts::{
-    RunVerdicts, about, block_seconds, blocks_by_test, judge_run, load_seconds, resume_command, rules_of,
-    seconds_of_resume,
+    RunVerdicts, about, block_seconds, blocks_by_test, judge_run, load_seconds, rules_of, seconds_of_resume,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,7 +20,7 @@ const OVERRUN: f64 = 1.1;
 /// Most windows of a reading test in a later block, as a multiple of the plan's.
 const WINDOWS_TIMES_MAX: f64 = 4.0;
 /// Share of the budget that a run may exceed it by so that it ends with verdicts.
-const OVERRUN_FOR_VERDICTS: f64 = 0.25;
+pub(super) const OVERRUN_FOR_VERDICTS: f64 = 0.25;
 
 /// How long a run may measure.
 #[derive(Debug, Clone, Copy)]
@@ -34,9 +33,8 @@ pub(super) struct Budget {
 pub(super) struct Outlook {
     pub what: Next,
     pub why: String,
-    /// Share of the work that is done, from 0 to 1, and what the next block will add, as far as that is known.
+    /// Share of the work that is done, from 0 to 1.
     pub share: f64,
-    pub share_of_block: f64,
     /// `None`: nothing is left to measure.
     pub ahead: Option<Ahead>,
     /// After the first verdicts: tests with verdicts that more blocks can decide.
@@ -57,12 +55,14 @@ pub(super) enum Next {
 /// Why there is no further block.
 pub(super) struct Stop {
     pub why: String,
-    /// The command that measures more, if that helps.
-    pub command: Option<String>,
+    /// How long a resume should measure, if that helps.
+    pub resume_s: Option<f64>,
     /// For reports, which have their own count of what is inconclusive: of all that they judge.
     pub short_text: String,
     /// Whether the plan's `blocks_max` are done, and more of them would decide more.
     pub is_at_most: bool,
+    /// Whether no verdict is reached.
+    pub is_without_verdict: bool,
 }
 
 /// Decides from the run's results and the numbers of the loads that are `made`. Verdicts on arms that are `given_up`,
@@ -138,8 +138,8 @@ fn first_blocks(
         let short_text = format!(
             "budget too short, ended after {done} of at most {of}; about {need} more until the first verdicts"
         );
-        return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
-            .outlook();
+        let stop = Stop::new(&why, &short_text);
+        return Stop { resume_s: Some(resume_s), is_without_verdict: lowest < first_look, ..stop }.outlook();
     }
     let until = if lowest < first_look { first_look } else { blocks_min };
     let over = match known {
@@ -160,15 +160,17 @@ fn first_blocks(
     };
     Outlook {
         why: format!("{block}: {}{over}", counted(tests.len(), "test")),
-        share: lowest as f64 / blocks_min as f64 * 0.5,
-        share_of_block: 0.5 / blocks_min as f64,
+        share: RunProgress::OF_FIRST_VERDICTS * lowest as f64 / blocks_min as f64,
         ahead: Some(Ahead {
             block_s,
             later_s: block_s * (until - lowest - 1) as f64,
             loads_s: loads_to_make_s(run, made, until - lowest),
             measured: if known.is_some() { lowest } else { 0 },
-            until_verdicts: lowest < first_look,
+            until: if lowest < first_look { Until::FirstVerdicts } else { Until::End },
             budget_s: None,
+            verdicts_within_s: left_s
+                .filter(|_| !is_promised && lowest < first_look)
+                .map(|left| left + may_be_over_s),
         }),
         open: None,
         what: Next::Measure { tests, windows_of_reads: plan.blocks().windows },
@@ -201,7 +203,7 @@ fn undecided(
     }
     if needs.is_empty() {
         let blocks = verdicts.blocks_of_test.values().copied().max().unwrap_or(0);
-        return undecidable(verdicts, (&open, &the_open(open.len(), done)), &state, (blocks, blocks_max));
+        return undecidable(verdicts, (&open, done), &state, (blocks, blocks_max));
     }
     let loads_s = loads_to_make_s(run, made, needs.values().copied().max().unwrap_or(0));
     let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN - loads_s);
@@ -224,10 +226,10 @@ fn undecided(
                 format!("{can_be_reached} of them")
             }
         );
-        let done = counted(verdicts.blocks_done, "block");
-        let short_text = format!("budget used up after {done} of at most {blocks_max}");
-        return Stop { command: Some(resume_command(run, resume_s)), ..Stop::new(&why, &short_text) }
-            .outlook();
+        let blocks = counted(verdicts.blocks_done, "block");
+        let short_text = format!("budget used up after {blocks} of at most {blocks_max}");
+        let stop = Stop::new(&why, &short_text);
+        return Stop { resume_s: Some(resume_s), is_without_verdict: done == 0, ..stop }.outlook();
     }
     let (windows_of_reads, longer_s) = windows_of_reads(plan, verdicts, &chosen, left_s);
     let plain_s = verdicts.timing.seconds_for(chosen.iter().map(|test| (test.as_str(), 1)));
@@ -238,8 +240,9 @@ fn undecided(
         later_s: verdicts.timing.seconds_for(chosen.iter().map(String::as_str).zip(blocks())) - plain_s,
         loads_s: loads_to_make_s(run, made, blocks().max().unwrap_or(0)),
         measured: verdicts.blocks_done,
-        until_verdicts: false,
+        until: Until::End,
         budget_s: left.map(|left| left.as_secs_f64()),
+        verdicts_within_s: None,
     };
     let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
     let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
@@ -252,8 +255,8 @@ fn undecided(
             counted(chosen.len(), "test"),
             counted(needs.len(), "test that more blocks can decide")
         ),
-        share: 0.5 + 0.5 * done as f64 / all.len().max(1) as f64,
-        share_of_block: 0.0,
+        share: RunProgress::OF_FIRST_VERDICTS
+            + (1.0 - RunProgress::OF_FIRST_VERDICTS) * done as f64 / all.len().max(1) as f64,
         ahead: Some(ahead),
         open: Some(needs.len()),
         what: Next::Measure { tests: chosen, windows_of_reads },
@@ -264,10 +267,11 @@ fn undecided(
 /// Further blocks would decide none of the `open` verdicts, or the plan doesn't allow them.
 fn undecidable(
     verdicts: &RunVerdicts,
-    (open, others): (&[&&Verdict], &str),
+    (open, reached): (&[&&Verdict], usize),
     state: &str,
     (blocks, blocks_max): (usize, usize),
 ) -> Outlook {
+    let (others, is_without_verdict) = (the_open(open.len(), reached), reached == 0);
     let invalid: BTreeSet<&str> = { open.iter() }
         .filter(|verdict| verdicts.keeps_being_invalid(verdict))
         .map(|verdict| verdict.test.as_str())
@@ -281,7 +285,8 @@ fn undecidable(
         let why = format!(
             "{state}; more blocks would not decide {others}: windows of {tests} are invalid in half of the blocks or more"
         );
-        return stop(&why, &format!("windows of {tests} keep being invalid"));
+        let stop = Stop::new(&why, &format!("windows of {tests} keep being invalid"));
+        return Stop { is_without_verdict, ..stop }.outlook();
     }
     if blocks_max < last_look {
         let why = format!("{state}; blocks_max = {blocks_max} is too few for {others}");
@@ -290,10 +295,11 @@ fn undecidable(
             true => format!("blocks_max = {blocks_max} is reached"),
             false => format!("blocks_max = {blocks_max} is too few to decide more"),
         };
-        return Stop { is_at_most, ..Stop::new(&why, &limit) }.outlook();
+        return Stop { is_at_most, is_without_verdict, ..Stop::new(&why, &limit) }.outlook();
     }
     let why = format!("{state}; more blocks would not decide {others}");
-    stop(&why, "more blocks would decide nothing more")
+    let stop = Stop::new(&why, "more blocks would decide nothing more");
+    Stop { is_without_verdict, ..stop }.outlook()
 }
 
 /// The open verdicts, after how many were reached.
@@ -390,21 +396,13 @@ fn cost_decided(verdicts: &RunVerdicts) -> BTreeSet<String> {
 impl Stop {
     fn new(why: &str, short_text: &str) -> Self {
         let (why, short_text) = (why.to_owned(), short_text.to_owned());
-        Self { why, command: None, short_text, is_at_most: false }
+        Self { why, resume_s: None, short_text, is_at_most: false, is_without_verdict: false }
     }
 
     fn outlook(self) -> Outlook {
         let what = Next::Stop(self);
         let cost_decided = BTreeSet::new();
-        Outlook {
-            what,
-            why: String::new(),
-            share: 1.0,
-            share_of_block: 0.0,
-            ahead: None,
-            open: None,
-            cost_decided,
-        }
+        Outlook { what, why: String::new(), share: 1.0, ahead: None, open: None, cost_decided }
     }
 }
 

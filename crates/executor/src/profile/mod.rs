@@ -22,7 +22,7 @@ use rqps_model::counted;
 use rqps_plan::{ActionKind, LoadDef, Plan, ProfileAfter, Protocol, StepDef, schedule};
 use rqps_probe::profile::{CallGraph, Perf};
 use rqps_servers::ServerSpec;
-use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, Run, RunWriter, now_ms};
+use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, Run, RunWriter, Until, now_ms};
 use std::time::Instant;
 use take::Sampling;
 
@@ -96,7 +96,7 @@ impl Profiles<'_> {
             let mut report = |control: &mut RunControl<'_>| {
                 let share = taken as f64 / all as f64;
                 let seconds = start.elapsed().as_secs_f64() * (1.0 / share - 1.0);
-                let left = TimeLeft { seconds, until_verdicts: false };
+                let left = TimeLeft { seconds, until: Until::End };
                 control.progress.overall(share, (taken > 0).then_some(left));
                 taken += 1;
             };

@@ -2,7 +2,8 @@
 
 use super::rule::fits;
 use crate::model::Cause;
-use crate::settings::{SIZES, TIMES};
+use crate::settings::TIMES;
+use rqps_model::size_bytes;
 
 /// The direction in which causes move if a setting is switched on or raised, or a statement was run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,15 +98,13 @@ fn differs<T: PartialOrd>(before: T, after: T) -> Option<bool> {
 }
 
 fn number(value: &str) -> Option<f64> {
+    let plain = value.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    if let Some(number) = plain.or_else(|| size_bytes(value, None).map(|bytes| bytes as f64)) {
+        return Some(number);
+    }
     let end = value.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(value.len());
     let (number, unit) = value.split_at(end);
-    let unit = unit.trim();
-    // MySQL omits the B of a size; a plain number has no unit.
-    let matches = |(name, _): &&(&str, i64)| {
-        let short = name.strip_suffix('B').unwrap_or(name);
-        name.eq_ignore_ascii_case(unit) || short.eq_ignore_ascii_case(unit)
-    };
-    let (_, size) = SIZES.iter().chain(&TIMES).find(matches)?;
+    let (_, size) = TIMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim()))?;
     number.trim().parse::<f64>().ok().map(|number| number * *size as f64)
 }
 

@@ -96,6 +96,17 @@ pub(super) fn failed(why: &str) -> Document {
     document
 }
 
+fn is_same_as_base(judged: &Judged<'_>, arm: usize) -> bool {
+    judged.run.arms[arm].is_same_as(&judged.run.arms[judged.base])
+}
+
+/// `base and head are the same build with the same config`
+fn names_of_same(judged: &Judged<'_>, same: &[usize]) -> String {
+    let names: Vec<&str> =
+        std::iter::once(&judged.base).chain(same).map(|arm| &*judged.run.arms[*arm].name).collect();
+    format!("{} are the same build with the same config", names.join(" and "))
+}
+
 pub(super) fn document(
     judged: &Judged<'_>,
     comparison: &Comparison<'_>,
@@ -109,7 +120,14 @@ pub(super) fn document(
     let decided = Decided::of(judged, arms, rules);
     let regressed = decided.regressed();
     let share = if is_judged && regressed.is_empty() { decided.heading() } else { String::new() };
-    document.push(Block::Heading(2, format!("rqps gate: {}{regressed}{share}", word(found.outcome))));
+    let same: Vec<usize> =
+        arms.iter().map(|one| one.arm).filter(|arm| is_same_as_base(judged, *arm)).collect();
+    let are_all_same = !arms.is_empty() && same.len() == arms.len();
+    let noise = match are_all_same {
+        true => format!("; {}, so any difference is noise", names_of_same(judged, &same)),
+        false => String::new(),
+    };
+    document.push(Block::Heading(2, format!("rqps gate: {}{regressed}{share}{noise}", word(found.outcome))));
     document.extend(reasons(judged, arms.is_empty(), found).into_iter().map(Block::Text));
     for ArmAtGate { arm, lines, .. } in arms {
         let fails =
@@ -137,15 +155,13 @@ pub(super) fn document(
         document.extend(decided.sentence().map(Block::Text));
     }
     let run = judged.run;
-    let of_arms = arms.iter().map(|one| one.arm);
-    let builds = std::iter::once(judged.base).chain(of_arms.clone()).filter_map(|arm| build(&run.arms[arm]));
+    let of_arms = std::iter::once(judged.base).chain(arms.iter().map(|one| one.arm));
+    let builds = of_arms.filter_map(|arm| build(&run.arms[arm]));
     let builds: Vec<String> = builds.collect();
     document.extend((!builds.is_empty()).then_some(Block::Items(builds)));
-    for arm in of_arms.filter(|arm| run.arms[*arm].is_same_as(&run.arms[judged.base])) {
-        let [arm, base] = [arm, judged.base].map(|arm| &run.arms[arm].name);
-        document.push(Block::Text(format!(
-            "{arm} has the same program files and the same config as {base}: what differs in their results is noise."
-        )));
+    if !same.is_empty() && !are_all_same {
+        let text = format!("{}: what differs in their results is noise.", names_of_same(judged, &same));
+        document.push(Block::Text(text));
     }
     for ArmAtGate { arm, lines, .. } in arms {
         let label = judged.label(comparison, *arm);

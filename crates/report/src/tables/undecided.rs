@@ -232,7 +232,7 @@ fn with_resume(judged: &Judged<'_>, state: &str, seconds: f64, outcome: &str) ->
     let command = match judged.run.state() {
         // What is left of its time is that of the resume.
         Status::Interrupted => format!("rqps resume {}", judged.run.folder.name()),
-        _ => resume_command(judged.run, seconds),
+        _ => resume_command(&judged.run.folder, seconds),
     };
     format!("{state} About {} more {outcome}: {command}", about(seconds))
 }

@@ -18,7 +18,11 @@ pub(crate) fn did_you_mean(name: &str) -> Option<String> {
     let suffix = SUFFIXES.iter().find(|suffix| name.ends_with(&format!(".{suffix}")));
     let ending = suffix.map_or_else(String::new, |suffix| format!(".{suffix}"));
     let steps: Vec<String> = super::tests().iter().map(|test| format!("{}{ending}", test.name)).collect();
+    // A suffix hides that a name lacks its end.
+    let test = name.strip_suffix(&*ending).unwrap_or(name);
+    let tests = || super::tests().iter().map(|test| test.name).chain([SETTLE]);
     rqps_model::did_you_mean(name, steps.iter().map(String::as_str).chain([SETTLE]))
+        .or_else(|| rqps_model::did_you_mean(test, tests()))
 }
 
 /// The test that a step runs, and the step's role.
@@ -44,6 +48,12 @@ mod tests {
         let question = |name| did_you_mean(name).unwrap_or_default();
         assert_eq!(question("update-indx"), "Did you mean `update-index`?");
         assert_eq!(question("update-indx.pre"), "Did you mean `update-index.pre`?");
+        let read_write = question("read-write");
+        assert!(
+            read_write.contains("`read-write_range=10`") && read_write.contains("_range=100`"),
+            "{read_write}"
+        );
+        assert!(!question("read-write.pre").is_empty());
         assert_eq!((question("setle"), question("xyzzy")), ("Did you mean `settle`?".into(), String::new()));
         assert!(is_known("settle") && !is_known("l.i0"));
     }

@@ -142,7 +142,7 @@ fn warn_of_budget(plan: &Plan, pieces: &[Piece], ingredients: &[Ingredients], di
             |(arm, _): &(&rqps_plan::Arm, _)| piece.plan.arms.iter().any(|other| other.name == arm.name);
         let own: Vec<Ingredients> =
             plan.arms.iter().zip(ingredients).filter(of_piece).map(|(_, one)| one.clone()).collect();
-        let needed_s = Needs::of(&piece.plan, &own, dirs).seconds;
+        let needed_s = Needs::of(&piece.plan, &own, dirs).time.seconds;
         piece.plan.budget.is_some_and(|budget| budget.as_secs_f64() < needed_s)
     };
     let count = pieces.iter().filter(short).count();

@@ -4,7 +4,7 @@ use crate::out;
 use crate::progress::Progress;
 use rqps_executor::{Execution, Progress as RunProgress, TimeLeft};
 use rqps_fleet::{Claim, Heard, Reached};
-use rqps_store::now_ms;
+use rqps_store::{Until, now_ms};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -79,7 +79,8 @@ impl RunProgress for Recorded<'_> {
     fn overall(&mut self, share: f64, left: Option<TimeLeft>) {
         self.shown.overall(share, left);
         // Nobody knows what follows the first verdicts.
-        self.reached.seconds_left = left.filter(|left| !left.until_verdicts).map(|left| left.seconds);
+        self.reached.seconds_left =
+            left.filter(|left| left.until != Until::FirstVerdicts).map(|left| left.seconds);
         self.record();
     }
 
