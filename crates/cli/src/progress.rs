@@ -83,7 +83,7 @@ enum Share {
     Unknown,
     /// Of blocks.
     Of(RunProgress),
-    /// Of a schedule: estimated seconds of the actions that are done, and of those ahead; `next_s` of the ones under way.
+    /// Of a schedule: estimated seconds of the actions that are done, and of those ahead; `next_s` of those under way.
     Scheduled {
         behind_and_ahead: (f64, f64),
         since: Instant,
