@@ -163,10 +163,9 @@ fn a_block_around_which_the_host_changed_is_void_and_is_replaced() {
     assert_eq!(void[0].number, 4);
     assert!(note.contains("2.0000 ns (spin_ns) after the block"), "{note}");
     assert_eq!(run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count(), 6);
-    // Within a block, each test adds to the share.
+    // Within a block the share grows with the time until the first verdicts.
     let shares: Vec<f64> = SHARES.take().into_iter().skip_while(|share| *share == 0.0).take(3).collect();
-    let parts: Vec<f64> = shares.iter().map(|share| share * 24.0).collect();
-    assert!(parts.iter().zip([1.0, 2.0, 2.0]).all(|(one, told)| (one - told).abs() < 1e-9), "{shares:?}");
+    assert!(shares.len() == 3 && shares.windows(2).all(|two| two[0] < two[1]), "{shares:?}");
 }
 
 #[test]
