@@ -155,7 +155,7 @@ impl Axes {
         svg.caption(PADDING, top - 9.0, "start").content("latency");
         let title = match right - left > 400.0 {
             true => {
-                "percentile of statements; each step to the right is ten times rarer, curves end at their maximum"
+                "percentile of statements; ten times rarer each step, up to the maximum"
             }
             false => "percentile of statements",
         };
