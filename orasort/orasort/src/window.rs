@@ -5,7 +5,8 @@
 //! keys share at their start, is up to 64 bytes long, and has for each of its bytes a mask of the bits in which keys
 //! may differ: four for a digit, five for a letter of one case, none where all keys have the same byte. A word is these
 //! bits moved together, as many as it has room for. Leaving out bits that are the same in all keys keeps the order.
-//! Behind the end of a key they are zero, and nothing is claimed of it.
+//! Behind the end of a key they are zero, and nothing is claimed of it. Where the first eight bytes are of so few values
+//! that they take less room as the digits of a number, as decimal digits do, they are (`ranks`).
 //!
 //! What the keys share is **guessed** from a few of them, and **checked** on every key when its word is made. A key
 //! that does not fit makes the window weaker: it claims less of all keys from then on, never more, so that what fitted
@@ -14,6 +15,7 @@
 use crate::bytes::{chunk, chunk_and_mask, common_prefix, equal, two_chunks_and_masks};
 use crate::entry::{LENGTH_MAX, WORD_BITS, WORD_SHIFT, head_of};
 use crate::pext::extract;
+use crate::ranks::Ranks;
 
 /// Eight bytes each.
 const CHUNKS: usize = 8;
@@ -23,6 +25,11 @@ const BYTES_MAX: usize = 8 * CHUNKS;
 
 /// The longest prefix that is jumped over at once. It bounds what a guess that does not hold can waste.
 const JUMP_BYTES_MAX: usize = 256;
+
+/// The ways in which a head is made where the first chunk gives ranks, see `Window::way`.
+const RANKED: usize = 2;
+pub(crate) const RANKED_ONE: usize = RANKED + 1;
+pub(crate) const RANKED_TWO: usize = RANKED + 2;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +45,8 @@ pub(crate) struct Window<'k> {
     /// The bits in which keys may differ, chunk by chunk.
     differ: [u64; CHUNKS],
     packed: bool,
+    /// How the first chunk is taken, if it is not by its bits.
+    ranks: Option<Ranks>,
     /// Bytes of the window that may be looked at.
     limit: usize,
     /// The first bytes of the window, so many, are wholly in the word or the same in all keys.
@@ -74,6 +83,7 @@ impl<'k> Window<'k> {
             depth: base + jump,
             differ: [!0; CHUNKS],
             packed,
+            ranks: None,
             limit: 8,
             after: 0,
             chunks: [Chunk::default(); CHUNKS],
@@ -90,6 +100,12 @@ impl<'k> Window<'k> {
                 if bits == 0 {
                     break;
                 }
+            }
+            window.ranks =
+                Ranks::fitting(samples.iter().map(|sample| chunk_and_mask(sample, jump)), window.differ[0]);
+            if let Some(ranks) = &window.ranks {
+                let (_, mask) = chunk_and_mask(model, jump);
+                window.differ[0] |= ranks.may_differ() | !mask;
             }
         }
         window.settle();
@@ -110,6 +126,13 @@ impl<'k> Window<'k> {
             let differ = self.differ[number];
             let its = &mut self.chunks[number];
             its.model = chunk(self.model, self.depth - self.base + 8 * number);
+            if number == 0
+                && let Some(ranks) = &self.ranks
+            {
+                bits -= ranks.bits;
+                its.shift = WORD_SHIFT + bits;
+                continue;
+            }
             (its.take, its.check) = (differ, !differ);
             while its.take.count_ones() > bits {
                 // The last bit.
@@ -157,10 +180,14 @@ impl<'k> Window<'k> {
     /// Makes the window one that fits whatever `other` does, of the same model and base.
     #[cfg(feature = "parallel")]
     pub(crate) fn merge(&mut self, other: &Self) {
+        if self == other {
+            return;
+        }
         self.claim_less(other.depth - other.base, |at| other.claims(at));
     }
 
     fn claim_less(&mut self, jump: usize, differ: impl Fn(usize) -> u64) {
+        self.ranks = None;
         let jump = jump.min(self.depth - self.base);
         if self.packed {
             let at = |number: usize| jump + 8 * number;
@@ -171,54 +198,67 @@ impl<'k> Window<'k> {
         self.settle();
     }
 
-    /// How many chunks a head is of, where keys are known to begin to differ, one or two; 0 if it is not so simple.
-    pub(crate) fn simple_chunks(&self) -> usize {
-        if self.used <= 2 && self.depth == self.base { self.used } else { 0 }
+    /// The way in which a head is made: where keys are known to begin to differ, of one chunk or two, `RANKED` more if
+    /// the first gives ranks; 0 if it is not so simple.
+    pub(crate) fn way(&self) -> usize {
+        let ranked = if self.ranks.is_some() { RANKED } else { 0 };
+        if self.used <= 2 && self.depth == self.base { self.used + ranked } else { 0 }
     }
 
     /// The head of a key, xored with `flip`, and whether the key fits. If it does not, the head is of no use.
     ///
     /// # Safety
-    /// As of `extract`. `SIMPLE` is what `simple_chunks` says, or 0.
+    /// As of `extract`. `WAY` is what `way` says, or 0. `depth` is the window's, known to the compiler where it can be.
     #[inline(always)]
-    pub(crate) unsafe fn head<const FAST: bool, const SIMPLE: usize>(
+    pub(crate) unsafe fn head<const FAST: bool, const WAY: usize>(
         &self,
         key: &[u8],
+        depth: usize,
         flip: u64,
     ) -> (u64, bool) {
         let (mut word, mut differs) = (0, 0);
-        let mut add = |its: &Chunk, bytes: u64, mask: u64| {
+        let ranks = self.ranks.as_ref().filter(|_| WAY == 0 || WAY > RANKED);
+        let mut add = |number: usize, bytes: u64, mask: u64| {
+            let its = &self.chunks[number];
+            if number == 0
+                && let Some(ranks) = ranks
+            {
+                let (number, misfits) = ranks.number(bytes, mask);
+                differs |= misfits;
+                word |= number << (its.shift & 63);
+                return;
+            }
             differs |= (bytes ^ its.model) & its.check & mask;
             // SAFETY: the caller promised it.
             word |= unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
         };
-        if SIMPLE == 1 {
-            let (bytes, mask) = chunk_and_mask(key, self.depth);
-            add(&self.chunks[0], bytes, mask);
+        if matches!(WAY, 1 | RANKED_ONE) {
+            let (bytes, mask) = chunk_and_mask(key, depth);
+            add(0, bytes, mask);
             return (self.head_of(key, word) ^ flip, differs == 0);
         }
-        if SIMPLE == 2 {
-            let (bytes, masks) = two_chunks_and_masks(key, self.depth);
-            add(&self.chunks[0], bytes[0], masks[0]);
-            add(&self.chunks[1], bytes[1], masks[1]);
+        if matches!(WAY, 2 | RANKED_TWO) {
+            let (bytes, masks) = two_chunks_and_masks(key, depth);
+            add(0, bytes[0], masks[0]);
+            add(1, bytes[1], masks[1]);
             return (self.head_of(key, word) ^ flip, differs == 0);
         }
-        let jump = self.depth - self.base;
-        let starts = match key.get(self.base..self.depth) {
+        let jump = depth - self.base;
+        let starts = match key.get(self.base..depth) {
             None => jump == 0,
             Some(_) if jump < 8 => jump == 0 || (chunk(key, self.base) ^ self.short) >> (64 - 8 * jump) == 0,
             Some(bytes) => equal(bytes, &self.model[..jump]),
         };
-        let chunks = &self.chunks[..self.used.min(CHUNKS)];
+        let used = self.used.min(CHUNKS);
         // Most keys reach beyond the window.
-        if let Some(bytes) = key.get(self.depth..self.depth + 8 * chunks.len()) {
-            for (its, bytes) in chunks.iter().zip(bytes.as_chunks().0) {
-                add(its, u64::from_be_bytes(*bytes), !0);
+        if let Some(bytes) = key.get(depth..depth + 8 * used) {
+            for (number, bytes) in bytes.as_chunks().0.iter().enumerate().take(CHUNKS) {
+                add(number, u64::from_be_bytes(*bytes), !0);
             }
         } else {
-            for (number, its) in chunks.iter().enumerate() {
-                let (bytes, mask) = chunk_and_mask(key, self.depth + 8 * number);
-                add(its, bytes, mask);
+            for number in 0..used {
+                let (bytes, mask) = chunk_and_mask(key, depth + 8 * number);
+                add(number, bytes, mask);
             }
         }
         (self.head_of(key, word) ^ flip, starts && differs == 0)
@@ -263,12 +303,16 @@ mod tests {
     /// The head of a key that fits, the same by each way that the window allows.
     fn head(window: &Window<'_>, key: &[u8]) -> Option<u64> {
         // SAFETY: nothing is asked of the processor.
-        let (head, fits) = unsafe { window.head::<false, 0>(key, 0) };
-        let simple = match window.simple_chunks() {
+        let (head, fits) = unsafe { window.head::<false, 0>(key, window.depth, 0) };
+        let simple = match window.way() {
             // SAFETY: as above.
-            1 => unsafe { window.head::<false, 1>(key, 0) },
+            1 => unsafe { window.head::<false, 1>(key, window.depth, 0) },
             // SAFETY: as above.
-            2 => unsafe { window.head::<false, 2>(key, 0) },
+            2 => unsafe { window.head::<false, 2>(key, window.depth, 0) },
+            // SAFETY: as above.
+            RANKED_ONE => unsafe { window.head::<false, RANKED_ONE>(key, window.depth, 0) },
+            // SAFETY: as above.
+            RANKED_TWO => unsafe { window.head::<false, RANKED_TWO>(key, window.depth, 0) },
             _ => (head, fits),
         };
         assert_eq!((fits, fits.then_some(head)), (simple.1, fits.then_some(simple.0)), "{window:?}");
