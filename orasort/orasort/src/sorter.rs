@@ -120,8 +120,8 @@ impl Sorter {
         }
         match survey(&keys) {
             Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
-            Advice::Sort if is_for_std(&keys) => return sort_as_std(items, key, options),
-            Advice::Sort => {}
+            Advice::Sort(rows) if is_for_std(&keys, &rows) => return sort_as_std(items, key, options),
+            Advice::Sort(_) => {}
             advice => {
                 let mut own = Scratch::new();
                 let (rows, copy) = own.places_and_room(items.len());
@@ -284,7 +284,7 @@ impl Sorter {
             Advice::Few(values) => self.argsort_few(keys, values, options, rows),
             Advice::Dominant(value) => self.argsort_few(keys, &[*value], options, rows),
             Advice::Grouped => grouped::argsort(keys, options.order, rows),
-            Advice::Sort => self.argsort_mixed(keys, options, rows),
+            Advice::Sort(_) => self.argsort_mixed(keys, options, rows),
         }
     }
 
