@@ -10,7 +10,10 @@ const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x80 * LOW;
 
 /// Values at most: eight digits of them, and of the end, fit in a word.
-const RADIX_MAX: u8 = 100;
+const VALUES_MAX: u32 = 100;
+
+/// Of the values between the least and the greatest one of so many, at least, was seen.
+const SEEN_OF: u32 = 3;
 
 /// Ranks of bytes between two values, both below 128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,20 +31,22 @@ pub(crate) struct Ranks {
 
 impl Ranks {
     /// Ranks of samples' bytes, each given as a number with the mask of those that are there, if they take fewer bits by
-    /// a ninth or more than those in which bytes differ.
+    /// a ninth or more than those in which bytes differ, and many of the values were seen.
     pub(crate) fn fitting(samples: impl Iterator<Item = (u64, u64)>, differ: u64) -> Option<Ranks> {
-        let (mut least, mut greatest, mut longest) = (u8::MAX, 0, 0);
+        let (mut seen, mut longest) = (0u128, 0);
         for (bytes, mask) in samples {
             let len = mask.leading_ones() as usize / 8;
             longest = longest.max(len);
             for byte in &bytes.to_be_bytes()[..len] {
-                (least, greatest) = (least.min(*byte), greatest.max(*byte));
+                seen |= 1u128.checked_shl(u32::from(*byte))?;
             }
         }
-        if greatest >= 0x80 || least > greatest || greatest - least >= RADIX_MAX {
+        let (least, greatest) = (seen.trailing_zeros(), seen.checked_ilog2()?);
+        let values = greatest - least + 1;
+        if values > VALUES_MAX || seen.count_ones() * SEEN_OF < values {
             return None;
         }
-        let base = u64::from(greatest - least) + 2;
+        let base = u64::from(values) + 1;
         let bits = |digits: u32| 64 - (base.pow(digits) - 1).leading_zeros();
         (8 * differ.count_ones() >= 9 * bits(longest as u32)).then_some(Ranks {
             bits: bits(8),
@@ -134,6 +139,7 @@ mod tests {
         assert!(!fit(&[b"20240117", b"20251231"], 0x0000_000f_0f0f_0f0f));
         assert!(!fit(&[b"abcdefgh", b"zyxwvuts"], 0x1f * LOW));
         assert!(!fit(&[b"\0\0\0\0abcd", b"zyxwvuts"], !0));
+        assert!(!fit(&[b"0123abcd", b"9876fed0"], 0x7f * LOW));
         assert!(!fit(&[b"abcdefg\xff", b"zyxwvuts"], !0));
         assert!(Ranks::fitting(core::iter::empty(), 0).is_none());
     }

@@ -130,7 +130,7 @@ impl<'k> Window<'k> {
                 && let Some(ranks) = &self.ranks
             {
                 bits -= ranks.bits;
-                its.shift = WORD_SHIFT + bits;
+                (its.take, its.check, its.shift) = (0, 0, WORD_SHIFT + bits);
                 continue;
             }
             (its.take, its.check) = (differ, !differ);
@@ -217,51 +217,67 @@ impl<'k> Window<'k> {
         flip: u64,
     ) -> (u64, bool) {
         let (mut word, mut differs) = (0, 0);
-        let ranks = self.ranks.as_ref().filter(|_| WAY == 0 || WAY > RANKED);
-        let mut add = |number: usize, bytes: u64, mask: u64| {
-            let its = &self.chunks[number];
-            if number == 0
-                && let Some(ranks) = ranks
-            {
-                let (number, misfits) = ranks.number(bytes, mask);
-                differs |= misfits;
-                word |= number << (its.shift & 63);
-                return;
-            }
+        let mut add = |its: &Chunk, bytes: u64, mask: u64| {
             differs |= (bytes ^ its.model) & its.check & mask;
             // SAFETY: the caller promised it.
             word |= unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
         };
-        if matches!(WAY, 1 | RANKED_ONE) {
-            let (bytes, mask) = chunk_and_mask(key, depth);
-            add(0, bytes, mask);
-            return (self.head_of(key, word) ^ flip, differs == 0);
-        }
-        if matches!(WAY, 2 | RANKED_TWO) {
-            let (bytes, masks) = two_chunks_and_masks(key, depth);
-            add(0, bytes[0], masks[0]);
-            add(1, bytes[1], masks[1]);
-            return (self.head_of(key, word) ^ flip, differs == 0);
-        }
-        let jump = depth - self.base;
-        let starts = match key.get(self.base..depth) {
-            None => jump == 0,
-            Some(_) if jump < 8 => jump == 0 || (chunk(key, self.base) ^ self.short) >> (64 - 8 * jump) == 0,
-            Some(bytes) => equal(bytes, &self.model[..jump]),
+        let ranked = |(bytes, mask): (u64, u64)| match &self.ranks {
+            Some(ranks) => {
+                let (number, misfits) = ranks.number(bytes, mask);
+                (number << (self.chunks[0].shift & 63), misfits)
+            }
+            None => (0, 0),
         };
-        let used = self.used.min(CHUNKS);
-        // Most keys reach beyond the window.
-        if let Some(bytes) = key.get(depth..depth + 8 * used) {
-            for (number, bytes) in bytes.as_chunks().0.iter().enumerate().take(CHUNKS) {
-                add(number, u64::from_be_bytes(*bytes), !0);
+        let (mut its_word, mut misfits) = (0, 0);
+        let starts = match WAY {
+            1 | RANKED_ONE => {
+                let (bytes, mask) = chunk_and_mask(key, depth);
+                if WAY == RANKED_ONE {
+                    (its_word, misfits) = ranked((bytes, mask));
+                } else {
+                    add(&self.chunks[0], bytes, mask);
+                }
+                true
             }
-        } else {
-            for number in 0..used {
-                let (bytes, mask) = chunk_and_mask(key, depth + 8 * number);
-                add(number, bytes, mask);
+            2 | RANKED_TWO => {
+                let (bytes, masks) = two_chunks_and_masks(key, depth);
+                if WAY == RANKED_TWO {
+                    (its_word, misfits) = ranked((bytes[0], masks[0]));
+                } else {
+                    add(&self.chunks[0], bytes[0], masks[0]);
+                }
+                add(&self.chunks[1], bytes[1], masks[1]);
+                true
             }
-        }
-        (self.head_of(key, word) ^ flip, starts && differs == 0)
+            _ => {
+                let chunks = &self.chunks[..self.used.min(CHUNKS)];
+                // Most keys reach beyond the window.
+                if let Some(bytes) = key.get(depth..depth + 8 * chunks.len()) {
+                    for (its, bytes) in chunks.iter().zip(bytes.as_chunks().0) {
+                        add(its, u64::from_be_bytes(*bytes), !0);
+                    }
+                } else {
+                    for (number, its) in chunks.iter().enumerate() {
+                        let (bytes, mask) = chunk_and_mask(key, depth + 8 * number);
+                        add(its, bytes, mask);
+                    }
+                }
+                // Then the first of the chunks took nothing.
+                if self.ranks.is_some() {
+                    (its_word, misfits) = ranked(chunk_and_mask(key, depth));
+                }
+                let jump = depth - self.base;
+                match key.get(self.base..depth) {
+                    None => jump == 0,
+                    Some(_) if jump < 8 => {
+                        jump == 0 || (chunk(key, self.base) ^ self.short) >> (64 - 8 * jump) == 0
+                    }
+                    Some(bytes) => equal(bytes, &self.model[..jump]),
+                }
+            }
+        };
+        (self.head_of(key, word | its_word) ^ flip, starts && differs | misfits == 0)
     }
 
     #[inline(always)]
