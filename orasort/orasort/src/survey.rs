@@ -41,7 +41,7 @@ pub(crate) enum Advice {
     Sort(Vec<usize>),
     /// At least every second key is equal to that of this row.
     Dominant(usize),
-    /// Most keys have one of the values of these rows, which are in order, each value once.
+    /// Most keys have one of the values of these rows, each value once, or of a few more.
     Few(Vec<usize>),
     /// Keys agree further with the key after them than with others, and branch at many depths.
     Grouped,
@@ -95,7 +95,7 @@ fn are_grouped<K: Keys + ?Sized>(keys: &K, rows: &[usize]) -> bool {
     2 * closer > rows.len() && depths.count_ones() > DEPTHS_MAX
 }
 
-/// Rows of the values of so many keys, an even number, in order, if there are few values and most keys are likely to
+/// Rows of the values of so many keys, an even number, if there are few values and most keys are likely to
 /// have one of them. Else what is gained by the values does not pay for looking every key up.
 fn few_values<K: Keys + ?Sized>(keys: &K, count: usize) -> Option<Vec<usize>> {
     let mut table = Table::for_values(VALUES_MAX);
@@ -114,11 +114,7 @@ fn few_values<K: Keys + ?Sized>(keys: &K, count: usize) -> Option<Vec<usize>> {
             }
         }
     }
-    if 16 * hits < 7 * count {
-        return None;
-    }
-    values.sort_unstable_by(|a, b| keys.key(*a).cmp(keys.key(*b)));
-    Some(values)
+    (16 * hits >= 7 * count).then_some(values)
 }
 
 /// What neighbours at some places tell of the order of keys.
