@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::bytes::equal;
 use crate::engine::Engine;
 use crate::keys::{ByKey, Keys, Part, Rows};
 use crate::load::packs;
@@ -147,11 +148,12 @@ impl Sorter {
         items.swap(0, row);
         let (first, rest) = items.split_at_mut(1);
         let model = key(&first[0]);
+        let is_equal = |item: &T| key(item).len() == model.len() && equal(key(item), model);
         // Most are equal, so that few have to be moved.
         let (mut equal, mut end) = (0, rest.len());
         loop {
-            equal += rest[equal..end].iter().take_while(|item| key(item) == model).count();
-            end -= rest[equal..end].iter().rev().take_while(|item| key(item) != model).count();
+            equal += rest[equal..end].iter().take_while(|item| is_equal(item)).count();
+            end -= rest[equal..end].iter().rev().take_while(|item| !is_equal(item)).count();
             if equal == end {
                 break;
             }
