@@ -272,7 +272,7 @@ fn digits_that_are_not() {
 /// Values that a sample is likely to miss, beside some that most keys have.
 #[test]
 fn seldom_values() {
-    let value = |n: u64| if n % 50 == 0 { n / 50 % 400 } else { n % 12 };
+    let value = |n: u64| if n.is_multiple_of(50) { n / 50 % 400 } else { n % 12 };
     let key = |n: u64| format!("value {:03}{}", value(n) * 37 % 1_000, "+".repeat((value(n) % 3) as usize));
     check(&numbers(13).take(size(9_000)).map(|n| key(n).into_bytes()).collect::<Vec<_>>());
 }
