@@ -2,8 +2,8 @@
 //!
 //! A decimal digit takes four bits of a word, of whose sixteen values ten are used, and none is left for the end of the
 //! key. As a number of base 11, in which a byte's digit is its rank among its values and 0 stands behind the end, eight
-//! take 28 bits, nearly all values of which are used, so that a radix step by its upper bits tells apart as many keys as
-//! it can, and keys of one digit from those that go on with a zero.
+//! take 28 bits, nearly all values of which are used, so that a radix step by its upper bits tells apart as many keys
+//! as it can, and keys of one digit from those that go on with a zero.
 
 /// Every byte of a number, and its highest bit.
 const LOW: u64 = 0x0101_0101_0101_0101;
@@ -30,8 +30,8 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Ranks of samples' bytes, each given as a number with the mask of those that are there, if they take fewer bits by
-    /// a ninth or more than those in which bytes differ, and many of the values were seen.
+    /// Ranks of samples' bytes, each given as a number with the mask of those that are there, if they take fewer bits
+    /// by a ninth or more than those in which bytes differ, and many of the values were seen.
     pub(crate) fn fitting(samples: impl Iterator<Item = (u64, u64)>, differ: u64) -> Option<Ranks> {
         let (mut seen, mut longest) = (0u128, 0);
         for (bytes, mask) in samples {

@@ -43,8 +43,8 @@ pub(crate) fn is_tiny(len: usize) -> bool {
     len <= STD_MAX
 }
 
-/// Whether the standard library is likely to sort keys, more than `STD_MAX` that are not sorted, faster. `sorted` are rows
-/// that were looked at, in order of their keys.
+/// Whether the standard library is likely to sort keys, more than `STD_MAX` that are not sorted, faster. `sorted` are
+/// rows that were looked at, in order of their keys.
 pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K, sorted: &[usize]) -> bool {
     let len = keys.len();
     if len > HINT_MAX {
