@@ -75,8 +75,12 @@ impl Digit {
 
     /// The digit for so many entries, four at least, from the highest of the bits that vary, which are not none.
     pub(crate) fn fitting(varying: u64, len: usize) -> Digit {
-        let bits_max = if len >= LARGE { DIGIT_BITS_LARGE } else { (len.ilog2() - 1).min(DIGIT_BITS_MAX) };
-        Digit::choose(varying, bits_max)
+        if len >= LARGE { Digit::choose(varying, DIGIT_BITS_LARGE) } else { Digit::widest(varying, len) }
+    }
+
+    /// As `fitting`, whether or not all buckets would stay in the cache of a core.
+    pub(crate) fn widest(varying: u64, len: usize) -> Digit {
+        Digit::choose(varying, (len.ilog2() - 1).min(DIGIT_BITS_MAX))
     }
 
     /// The number of values that the digit can take.

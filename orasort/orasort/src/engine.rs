@@ -246,9 +246,11 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
                     unsafe { self.leaves.sort(&self.finder, entries, range.shared, false, self.stable) };
                     return Some(range);
                 }
+                // Where few digits are frequent their places stay in the cache, however many values there are.
+                let widest = Digit::widest(varying, range.len());
                 if !spreads
                     && range.len() > COMPARE_MAX
-                    && let Some(next) = self.split(sides, &mut range, digit)
+                    && let Some(next) = self.split(sides, &mut range, widest)
                 {
                     kind = next?;
                     continue;

@@ -152,7 +152,7 @@ impl Sorter {
             Found::Reversed { .. } | Found::Mixed { .. } => {}
         }
         let is_too_long = u32::try_from(len).is_err();
-        if !options.stable && (is_too_long || is_tiny(len) || is_for_std(&keys)) {
+        if !options.stable && (is_too_long || is_tiny(len) || is_for_std(&keys, &[])) {
             // The library's unstable sort takes no memory.
             sort_as_std(items, &key, options);
             return Ok(());

@@ -78,25 +78,38 @@ impl<'k> Table<'k> {
         }
     }
 
-    /// The number of a key's value, 0 if it is none of them.
+    /// The number of a key's value, which is added if there are fewer than so many; 0 if it is none of them.
     #[inline(always)]
-    fn number_of(&self, key: &[u8]) -> u16 {
-        self.find(key, ends(key)).unwrap_or(0)
+    fn number_of(&mut self, key: &'k [u8], count_max: usize) -> u16 {
+        let its_ends = ends(key);
+        match self.find(key, its_ends) {
+            Ok(number) => number,
+            Err(place) if self.len() < count_max => {
+                self.add(key, its_ends, place);
+                self.len() as u16
+            }
+            Err(_) => 0,
+        }
     }
 
     /// Whether a key's value is there already; it is afterwards. There is room for it.
     pub(crate) fn has_or_add(&mut self, key: &'k [u8]) -> bool {
         let its_ends = ends(key);
         let Err(place) = self.find(key, its_ends) else { return true };
+        self.add(key, its_ends, place);
+        false
+    }
+
+    /// Adds a value at the place where it belongs.
+    fn add(&mut self, key: &'k [u8], its_ends: [u64; 2], place: usize) {
         self.values.push(key);
         self.ends.push(its_ends);
         self.numbers[place] = self.values.len() as u16;
-        false
     }
 }
 
 /// Writes the rows of keys, at most `u32::MAX`, in order. Those of equal values stay in theirs. `values` are the rows
-/// of the values, in ascending order, at most `VALUES_MAX`; `sort` puts rows of others in order.
+/// of values, at most `VALUES_MAX`, each once; as many more are taken as come; `sort` puts rows of others in order.
 pub(crate) fn argsort<K: Keys + ?Sized>(
     keys: &K,
     values: &[usize],
@@ -104,19 +117,16 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
     rows: &mut [u32],
     sort: impl FnOnce(&Rows<'_>) -> Vec<u32>,
 ) {
-    let mut values: Vec<&[u8]> = values.iter().map(|row| keys.key(*row)).collect();
-    if order == Order::Descending {
-        values.reverse();
+    let count_max = (2 * values.len()).min(VALUES_MAX);
+    let mut table = Table::for_values(count_max);
+    for row in values {
+        table.has_or_add(keys.key(*row));
     }
-    let mut table = Table::for_values(values.len());
-    for value in values {
-        table.has_or_add(value);
-    }
-    let mut counts = alloc::vec![0u32; table.len() + 1];
+    let mut counts = alloc::vec![0u32; count_max + 1];
     let mut others = Vec::new();
     let mut numbers = Vec::with_capacity(rows.len());
     for row in 0..rows.len() {
-        let number = table.number_of(keys.key(row));
+        let number = table.number_of(keys.key(row), count_max);
         counts[usize::from(number)] += 1;
         numbers.push(number);
         if number == 0 {
@@ -126,7 +136,7 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
     let others = Rows { keys: &keys, rows: &others };
     let sorted = if others.rows.is_empty() { Vec::new() } else { sort(&others) };
     // Where each value's rows begin; what is left over goes between.
-    let mut starts = alloc::vec![0u32; table.len() + 1];
+    let mut starts = alloc::vec![0u32; counts.len()];
     let (mut place, mut taken) = (0, 0);
     let mut put = |until: usize, place: &mut usize| {
         for row in &sorted[taken..until] {
@@ -136,7 +146,9 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
         taken = until;
     };
     let mut before = 0;
-    for (number, value) in (1..).zip(&table.values) {
+    let mut values: Vec<(usize, &[u8])> = (1..).zip(table.values).collect();
+    values.sort_unstable_by(|a, b| order.turned(a.1.cmp(b.1)));
+    for (number, value) in values {
         let less = |row: &u32| order.turned(others.key(*row as usize).cmp(value)).is_lt();
         before += sorted[before..].partition_point(less);
         put(before, &mut place);

@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use crate::bytes::{agree, chunk, common_prefix_from};
 use crate::entry::{
-    Entry, LENGTH_MAX, OPEN, ORDER_MASK, WORD_SHIFT, head, head_of, is_open, is_tie, row, with_head,
+    Entry, LENGTH_MAX, OPEN, ORDER_MASK, WORD_SHIFT, head, head_of, is_open, is_tie, length, row, with_head,
 };
 use crate::finder::Finder;
 use crate::insertion::{INSERTION_MAX, insertion_sort_by};
@@ -120,8 +120,7 @@ impl Leaves {
                 let open = is_open(pivot, finder.flip);
                 if !open {
                     // SAFETY: the caller promised it.
-                    its[equal..above]
-                        .sort_unstable_by(|a, b| unsafe { order(finder, *a, *b, group.shared, stable) });
+                    unsafe { sort_ended(finder, &mut its[equal..above], group.shared, stable) };
                 }
                 self.push(group, above..its.len(), false);
                 if open {
@@ -216,6 +215,25 @@ fn bring(entries: &mut [Entry], belongs: impl Fn(u64) -> bool) -> usize {
         front += usize::from(belongs(head(entry)));
     }
     front
+}
+
+/// Sorts entries whose words are equal and whose keys have ended.
+///
+/// # Safety
+/// As of `order`, for each two entries.
+unsafe fn sort_ended<K: Keys + ?Sized>(
+    finder: &Finder<'_, K>,
+    entries: &mut [Entry],
+    shared: usize,
+    stable: bool,
+) {
+    let Some(first) = entries.first().map(|entry| head(*entry)) else { return };
+    if length(first, finder.flip) == LENGTH_MAX || entries.iter().any(|entry| head(*entry) != first) {
+        // SAFETY: the caller promised it.
+        entries.sort_unstable_by(|a, b| unsafe { order(finder, *a, *b, shared, stable) });
+    } else if stable {
+        entries.sort_unstable();
+    }
 }
 
 /// Loads the words of a group whose keys share `depth` bytes, from where they begin to differ. Returns up to where keys

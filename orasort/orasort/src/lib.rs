@@ -44,6 +44,7 @@ pub mod parallel;
 mod permute;
 mod pext;
 mod range;
+mod ranks;
 pub mod row;
 mod runs;
 mod scratch;

@@ -11,7 +11,7 @@ use crate::entry::{Entry, head, is_tie, with_head};
 use crate::finder::Finder;
 use crate::keys::Keys;
 use crate::pext;
-use crate::window::Window;
+use crate::window::{RANKED_ONE, RANKED_TWO, Window};
 
 /// Keys that a window is guessed from, beside the first: one of so many, at least and at most this many.
 const SAMPLE_OF: usize = 32;
@@ -193,9 +193,15 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
     loop {
         // SAFETY: the caller asked the processor.
         let stopped = unsafe {
-            match window.simple_chunks() {
+            match window.way() {
                 1 => make_while_fit::<K, FAST, 1>(finder, entries, redo, first, window, &mut common),
                 2 => make_while_fit::<K, FAST, 2>(finder, entries, redo, first, window, &mut common),
+                RANKED_ONE => {
+                    make_while_fit::<K, FAST, RANKED_ONE>(finder, entries, redo, first, window, &mut common)
+                }
+                RANKED_TWO => {
+                    make_while_fit::<K, FAST, RANKED_TWO>(finder, entries, redo, first, window, &mut common)
+                }
                 _ => make_while_fit::<K, FAST, 0>(finder, entries, redo, first, window, &mut common),
             }
         };
@@ -214,7 +220,7 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
 /// # Safety
 /// As of `Window::head`.
 #[inline(always)]
-unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: usize>(
+unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usize>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     from: usize,
@@ -224,13 +230,14 @@ unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: u
 ) -> Option<(usize, &'k [u8])> {
     let mut its = *common;
     let mut stopped = None;
-    for (place, entry) in entries.iter_mut().enumerate().skip(from) {
-        let row = first + place as u32;
+    // The first window of all keys begins where they begin, unless all share something.
+    let depth = if WAY == 0 { window.depth } else { 0 };
+    for (row, entry) in (first + from as u32..).zip(&mut entries[from..]) {
         let key = finder.keys.key(row as usize);
         // SAFETY: the caller promised it.
-        let (head, fits) = unsafe { window.head::<FAST, SIMPLE>(key, finder.flip) };
+        let (head, fits) = unsafe { window.head::<FAST, WAY>(key, depth, finder.flip) };
         let Some(made) = finder.entry(head, row, key).filter(|_| fits) else {
-            stopped = Some((place, key));
+            stopped = Some(((row - first) as usize, key));
             break;
         };
         *entry = made;
@@ -256,9 +263,15 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
     loop {
         // SAFETY: the caller promised it, and asked the processor.
         let stopped = unsafe {
-            match window.simple_chunks() {
+            match window.way() {
                 1 => load_while_fit::<K, FAST, 1>(finder, entries, redo, window, &mut common),
                 2 => load_while_fit::<K, FAST, 2>(finder, entries, redo, window, &mut common),
+                RANKED_ONE => {
+                    load_while_fit::<K, FAST, RANKED_ONE>(finder, entries, redo, window, &mut common)
+                }
+                RANKED_TWO => {
+                    load_while_fit::<K, FAST, RANKED_TWO>(finder, entries, redo, window, &mut common)
+                }
                 _ => load_while_fit::<K, FAST, 0>(finder, entries, redo, window, &mut common),
             }
         };
@@ -275,7 +288,7 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
 /// # Safety
 /// As of `Finder::key`, for each entry, and of `Window::head`.
 #[inline(always)]
-unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: usize>(
+unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usize>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     from: usize,
@@ -291,7 +304,7 @@ unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const SIMPLE: u
         // SAFETY: the caller promised it.
         let key = unsafe { finder.key(entry) };
         // SAFETY: the caller promised it.
-        let (head, fits) = unsafe { window.head::<FAST, SIMPLE>(key, finder.flip) };
+        let (head, fits) = unsafe { window.head::<FAST, WAY>(key, window.depth, finder.flip) };
         if !fits {
             stopped = Some((place, key));
             break;

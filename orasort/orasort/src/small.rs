@@ -7,6 +7,7 @@
 
 use crate::bytes::common_prefix;
 use crate::keys::Keys;
+use crate::survey::SAMPLES_MIN;
 use crate::{Options, Order};
 
 /// Up to this many items are left to the standard library's sort: no memory is needed, and nothing is gained here.
@@ -16,9 +17,9 @@ const STD_MAX: usize = if cfg!(miri) { 32 } else { 400 };
 /// Up to this many items a few of them decide: keys of more do not fit in the caches next to the core.
 const HINT_MAX: usize = 16 << 10;
 
-/// So many decide: so many of up to `DEPTHS_LEN_MAX` keys, or more.
+/// So many decide: so many of up to `DEPTHS_LEN_MAX` keys, or as many as the survey looks at least at.
 const SAMPLES: usize = 16;
-const SAMPLES_MAX: usize = 48;
+const SAMPLES_MAX: usize = SAMPLES_MIN;
 
 /// Up to this many keys that branch at more depths than `DEPTHS_MAX`, counted in words of eight bytes, are left to the
 /// standard library.
@@ -26,8 +27,9 @@ const DEPTHS_LEN_MAX: usize = 1000;
 const DEPTHS_MAX: u32 = 2;
 
 /// More of them are where the value of so many samples is seen again: the more often keys repeat the fewer comparisons
-/// the library takes, and the less a step here tells apart.
+/// the library takes, and the less a step here tells apart. Of more keys there are words that repeat, which is better.
 const REPEATS_MIN: usize = 4;
+const REPEATS_LEN_MAX: usize = 4096;
 
 /// Longer keys are too: an entry does not tell their length, and each would be asked for again and again.
 const LENGTH_MAX: usize = 255;
@@ -41,25 +43,29 @@ pub(crate) fn is_tiny(len: usize) -> bool {
     len <= STD_MAX
 }
 
-/// Whether the standard library is likely to sort keys, more than `STD_MAX` that are not sorted, faster.
-pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K) -> bool {
+/// Whether the standard library is likely to sort keys, more than `STD_MAX` that are not sorted, faster. `sorted` are
+/// rows that were looked at, in order of their keys.
+pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K, sorted: &[usize]) -> bool {
     let len = keys.len();
     if len > HINT_MAX {
         return false;
     }
     let count = if len > DEPTHS_LEN_MAX { SAMPLES_MAX } else { SAMPLES };
-    let rows = (0..count).map(|sample| (len - 2) * sample / (count - 1));
+    let is_known = sorted.len() == count;
     let mut samples: [&[u8]; SAMPLES_MAX] = [&[]; SAMPLES_MAX];
     let samples = &mut samples[..count];
     let mut falls = 0;
-    for (sample, row) in samples.iter_mut().zip(rows) {
+    for (number, sample) in samples.iter_mut().enumerate() {
+        let row = if is_known { sorted[number].min(len - 2) } else { (len - 2) * number / (count - 1) };
         *sample = keys.key(row);
         falls += usize::from(*sample > keys.key(row + 1));
     }
     if samples.iter().any(|sample| sample.len() > LENGTH_MAX) || falls < count / FALLS_OF {
         return true;
     }
-    samples.sort_unstable();
+    if !is_known {
+        samples.sort_unstable();
+    }
     let (mut repeats, mut depths) = (0, 0u64);
     for pair in samples.windows(2) {
         if pair[0] == pair[1] {
@@ -69,7 +75,8 @@ pub(crate) fn is_for_std<K: Keys + ?Sized>(keys: &K) -> bool {
         }
     }
     let has_depths = depths.count_ones() > DEPTHS_MAX;
-    has_depths && (len <= DEPTHS_LEN_MAX || repeats >= REPEATS_MIN) || 2 * repeats > count
+    has_depths && (len <= DEPTHS_LEN_MAX || len <= REPEATS_LEN_MAX && repeats >= REPEATS_MIN)
+        || 2 * repeats > count
 }
 
 /// The standard library's sort.
@@ -108,17 +115,17 @@ mod tests {
         };
         let files = |len: u64| -> Vec<String> { numbers(len).map(|n| path(n) + &format!("{n:x}")).collect() };
         let paths = files(1_000);
-        assert!(is_for_std(&paths));
-        assert!(!is_for_std(&files(1_001)));
-        assert!(is_for_std(&numbers(1_001).map(path).collect::<Vec<_>>()));
+        assert!(is_for_std(&paths, &[]));
+        assert!(!is_for_std(&files(1_001), &[]));
+        assert!(is_for_std(&numbers(1_001).map(path).collect::<Vec<_>>(), &[]));
         let states = |of: u64| -> Vec<String> { numbers(700).map(|n| format!("state {}", n % of)).collect() };
-        assert!(is_for_std(&states(4)) && !is_for_std(&states(500)));
-        assert!(is_for_std(&paths.iter().map(|path| path.repeat(LENGTH_MAX)).collect::<Vec<_>>()));
+        assert!(is_for_std(&states(4), &[]) && !is_for_std(&states(500), &[]));
+        assert!(is_for_std(&paths.iter().map(|path| path.repeat(LENGTH_MAX)).collect::<Vec<_>>(), &[]));
         let prefixed: Vec<String> = numbers(1_000).map(|n| format!("all begin like this {n:x}")).collect();
-        assert!(!is_for_std(&prefixed));
+        assert!(!is_for_std(&prefixed, &[]));
         let mut nearly = prefixed.clone();
         nearly.sort_unstable();
         nearly.swap(10, 900);
-        assert!(is_for_std(&nearly));
+        assert!(is_for_std(&nearly, &[]));
     }
 }

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::bytes::equal;
 use crate::engine::Engine;
 use crate::keys::{ByKey, Keys, Part, Rows};
 use crate::load::packs;
@@ -120,8 +121,8 @@ impl Sorter {
         }
         match survey(&keys) {
             Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
-            Advice::Sort if is_for_std(&keys) => return sort_as_std(items, key, options),
-            Advice::Sort => {}
+            Advice::Sort(rows) if is_for_std(&keys, &rows) => return sort_as_std(items, key, options),
+            Advice::Sort(_) => {}
             advice => {
                 let mut own = Scratch::new();
                 let (rows, copy) = own.places_and_room(items.len());
@@ -147,11 +148,12 @@ impl Sorter {
         items.swap(0, row);
         let (first, rest) = items.split_at_mut(1);
         let model = key(&first[0]);
+        let is_equal = |item: &T| key(item).len() == model.len() && equal(key(item), model);
         // Most are equal, so that few have to be moved.
         let (mut equal, mut end) = (0, rest.len());
         loop {
-            equal += rest[equal..end].iter().take_while(|item| key(item) == model).count();
-            end -= rest[equal..end].iter().rev().take_while(|item| key(item) != model).count();
+            equal += rest[equal..end].iter().take_while(|item| is_equal(item)).count();
+            end -= rest[equal..end].iter().rev().take_while(|item| !is_equal(item)).count();
             if equal == end {
                 break;
             }
@@ -284,7 +286,7 @@ impl Sorter {
             Advice::Few(values) => self.argsort_few(keys, values, options, rows),
             Advice::Dominant(value) => self.argsort_few(keys, &[*value], options, rows),
             Advice::Grouped => grouped::argsort(keys, options.order, rows),
-            Advice::Sort => self.argsort_mixed(keys, options, rows),
+            Advice::Sort(_) => self.argsort_mixed(keys, options, rows),
         }
     }
 

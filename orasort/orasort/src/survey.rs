@@ -13,14 +13,15 @@ use crate::few::{Table, VALUES_MAX};
 use crate::keys::Keys;
 
 /// Keys that are looked at: so many, or more of larger inputs.
-const SAMPLES_MIN: usize = 32;
+pub(crate) const SAMPLES_MIN: usize = 48;
 const SAMPLES_MAX: usize = 256;
 /// One of so many keys is looked at, within these bounds.
 const SAMPLE_OF: usize = 64;
 
-/// Where some were equal one of so many more is looked at, at most, or so many.
+/// Where some were equal one of so many more is looked at, at most, or so many, or fewer where these are few.
 const MORE_OF: usize = 16;
 const MORE_MIN: usize = 640;
+const FEW_SAMPLES: usize = 64;
 
 /// Inputs of fewer keys are not looked at: it would take a tenth of the time that their sort does.
 const LEN_MIN: usize = if cfg!(miri) { 256 } else { 1024 };
@@ -36,11 +37,11 @@ const DEPTHS_MAX: u32 = 4;
 /// What fits.
 #[derive(Debug)]
 pub(crate) enum Advice {
-    /// Nothing special was seen.
-    Sort,
+    /// Nothing special was seen. The rows that were looked at, in order of their keys.
+    Sort(Vec<usize>),
     /// At least every second key is equal to that of this row.
     Dominant(usize),
-    /// Most keys have one of the values of these rows, which are in order, each value once.
+    /// Most keys have one of the values of these rows, each value once, or of a few more.
     Few(Vec<usize>),
     /// Keys agree further with the key after them than with others, and branch at many depths.
     Grouped,
@@ -50,7 +51,7 @@ pub(crate) enum Advice {
 pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
     let len = keys.len();
     if len < LEN_MIN {
-        return Advice::Sort;
+        return Advice::Sort(Vec::new());
     }
     let count = (len / SAMPLE_OF).clamp(SAMPLES_MIN, SAMPLES_MAX);
     let mut rows: Vec<usize> = (0..count).map(|number| spread(len, number, count)).collect();
@@ -65,20 +66,18 @@ pub(crate) fn survey<K: Keys + ?Sized>(keys: &K) -> Advice {
     if 2 * largest.0 >= count {
         return Advice::Dominant(largest.1);
     }
-    // Of few samples there are none to tell values by. The more of them were seen once only the more of them there are.
-    let more = if 5 * covered >= 4 * count {
-        4 * count
-    } else {
-        (16 * count).min((len / MORE_OF).max(MORE_MIN) / 2 * 2)
+    // The more of them were seen once only the more values there are, but to look at many of few keys does not pay.
+    let more = match count {
+        _ if 5 * covered >= 4 * count => 4 * count,
+        ..=FEW_SAMPLES => 4 * count,
+        _ => (16 * count).min((len / MORE_OF).max(MORE_MIN) / 2 * 2),
     };
-    let values = match covered {
-        _ if count <= 2 * SAMPLES_MIN || 8 * covered < count => None,
-        _ => few_values(keys, more),
-    };
+    let covered_min = if count <= FEW_SAMPLES { count / 2 } else { count / 8 };
+    let values = if covered < covered_min { None } else { few_values(keys, more) };
     match values {
         Some(values) => Advice::Few(values),
         None if are_grouped(keys, &rows) => Advice::Grouped,
-        None => Advice::Sort,
+        None => Advice::Sort(rows),
     }
 }
 
@@ -96,7 +95,7 @@ fn are_grouped<K: Keys + ?Sized>(keys: &K, rows: &[usize]) -> bool {
     2 * closer > rows.len() && depths.count_ones() > DEPTHS_MAX
 }
 
-/// Rows of the values of so many keys, an even number, in order, if there are few values and most keys are likely to
+/// Rows of the values of so many keys, an even number, if there are few values and most keys are likely to
 /// have one of them. Else what is gained by the values does not pay for looking every key up.
 fn few_values<K: Keys + ?Sized>(keys: &K, count: usize) -> Option<Vec<usize>> {
     let mut table = Table::for_values(VALUES_MAX);
@@ -115,11 +114,7 @@ fn few_values<K: Keys + ?Sized>(keys: &K, count: usize) -> Option<Vec<usize>> {
             }
         }
     }
-    if 16 * hits < 7 * count {
-        return None;
-    }
-    values.sort_unstable_by(|a, b| keys.key(*a).cmp(keys.key(*b)));
-    Some(values)
+    (16 * hits >= 7 * count).then_some(values)
 }
 
 /// What neighbours at some places tell of the order of keys.
@@ -223,8 +218,8 @@ mod tests {
             (0..len).map(|n| format!("{}{}/{:x}", directory(n / 12), n / 12, mixed(n))).collect();
         assert!(matches!(survey(&files), Advice::Grouped));
         let shuffled: Vec<&String> = (0..len).map(|n| &files[n * 7919 % len]).collect();
-        assert!(matches!(survey(&shuffled), Advice::Sort));
+        assert!(matches!(survey(&shuffled), Advice::Sort(_)));
         let lines: Vec<String> = (0..len).map(|n| format!("12:{:06} {:x}", n ^ 9, mixed(n))).collect();
-        assert!(matches!(survey(&lines), Advice::Sort));
+        assert!(matches!(survey(&lines), Advice::Sort(_)));
     }
 }

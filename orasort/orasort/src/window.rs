@@ -5,7 +5,8 @@
 //! keys share at their start, is up to 64 bytes long, and has for each of its bytes a mask of the bits in which keys
 //! may differ: four for a digit, five for a letter of one case, none where all keys have the same byte. A word is these
 //! bits moved together, as many as it has room for. Leaving out bits that are the same in all keys keeps the order.
-//! Behind the end of a key they are zero, and nothing is claimed of it.
+//! Behind the end of a key they are zero, and nothing is claimed of it. Where the first eight bytes are of so few
+//! values that they take less room as the digits of a number, as decimal digits do, they are (`ranks`).
 //!
 //! What the keys share is **guessed** from a few of them, and **checked** on every key when its word is made. A key
 //! that does not fit makes the window weaker: it claims less of all keys from then on, never more, so that what fitted
@@ -14,6 +15,7 @@
 use crate::bytes::{chunk, chunk_and_mask, common_prefix, equal, two_chunks_and_masks};
 use crate::entry::{LENGTH_MAX, WORD_BITS, WORD_SHIFT, head_of};
 use crate::pext::extract;
+use crate::ranks::Ranks;
 
 /// Eight bytes each.
 const CHUNKS: usize = 8;
@@ -23,6 +25,11 @@ const BYTES_MAX: usize = 8 * CHUNKS;
 
 /// The longest prefix that is jumped over at once. It bounds what a guess that does not hold can waste.
 const JUMP_BYTES_MAX: usize = 256;
+
+/// The ways in which a head is made where the first chunk gives ranks, see `Window::way`.
+const RANKED: usize = 2;
+pub(crate) const RANKED_ONE: usize = RANKED + 1;
+pub(crate) const RANKED_TWO: usize = RANKED + 2;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +45,8 @@ pub(crate) struct Window<'k> {
     /// The bits in which keys may differ, chunk by chunk.
     differ: [u64; CHUNKS],
     packed: bool,
+    /// How the first chunk is taken, if it is not by its bits.
+    ranks: Option<Ranks>,
     /// Bytes of the window that may be looked at.
     limit: usize,
     /// The first bytes of the window, so many, are wholly in the word or the same in all keys.
@@ -74,6 +83,7 @@ impl<'k> Window<'k> {
             depth: base + jump,
             differ: [!0; CHUNKS],
             packed,
+            ranks: None,
             limit: 8,
             after: 0,
             chunks: [Chunk::default(); CHUNKS],
@@ -90,6 +100,12 @@ impl<'k> Window<'k> {
                 if bits == 0 {
                     break;
                 }
+            }
+            window.ranks =
+                Ranks::fitting(samples.iter().map(|sample| chunk_and_mask(sample, jump)), window.differ[0]);
+            if let Some(ranks) = &window.ranks {
+                let (_, mask) = chunk_and_mask(model, jump);
+                window.differ[0] |= ranks.may_differ() | !mask;
             }
         }
         window.settle();
@@ -110,6 +126,13 @@ impl<'k> Window<'k> {
             let differ = self.differ[number];
             let its = &mut self.chunks[number];
             its.model = chunk(self.model, self.depth - self.base + 8 * number);
+            if number == 0
+                && let Some(ranks) = &self.ranks
+            {
+                bits -= ranks.bits;
+                (its.take, its.check, its.shift) = (0, 0, WORD_SHIFT + bits);
+                continue;
+            }
             (its.take, its.check) = (differ, !differ);
             while its.take.count_ones() > bits {
                 // The last bit.
@@ -157,10 +180,14 @@ impl<'k> Window<'k> {
     /// Makes the window one that fits whatever `other` does, of the same model and base.
     #[cfg(feature = "parallel")]
     pub(crate) fn merge(&mut self, other: &Self) {
+        if self == other {
+            return;
+        }
         self.claim_less(other.depth - other.base, |at| other.claims(at));
     }
 
     fn claim_less(&mut self, jump: usize, differ: impl Fn(usize) -> u64) {
+        self.ranks = None;
         let jump = jump.min(self.depth - self.base);
         if self.packed {
             let at = |number: usize| jump + 8 * number;
@@ -171,19 +198,22 @@ impl<'k> Window<'k> {
         self.settle();
     }
 
-    /// How many chunks a head is of, where keys are known to begin to differ, one or two; 0 if it is not so simple.
-    pub(crate) fn simple_chunks(&self) -> usize {
-        if self.used <= 2 && self.depth == self.base { self.used } else { 0 }
+    /// The way in which a head is made: where keys are known to begin to differ, of one chunk or two, `RANKED` more if
+    /// the first gives ranks; 0 if it is not so simple.
+    pub(crate) fn way(&self) -> usize {
+        let ranked = if self.ranks.is_some() { RANKED } else { 0 };
+        if self.used <= 2 && self.depth == self.base { self.used + ranked } else { 0 }
     }
 
     /// The head of a key, xored with `flip`, and whether the key fits. If it does not, the head is of no use.
     ///
     /// # Safety
-    /// As of `extract`. `SIMPLE` is what `simple_chunks` says, or 0.
+    /// As of `extract`. `WAY` is what `way` says, or 0. `depth` is the window's, known to the compiler where it can be.
     #[inline(always)]
-    pub(crate) unsafe fn head<const FAST: bool, const SIMPLE: usize>(
+    pub(crate) unsafe fn head<const FAST: bool, const WAY: usize>(
         &self,
         key: &[u8],
+        depth: usize,
         flip: u64,
     ) -> (u64, bool) {
         let (mut word, mut differs) = (0, 0);
@@ -192,36 +222,62 @@ impl<'k> Window<'k> {
             // SAFETY: the caller promised it.
             word |= unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
         };
-        if SIMPLE == 1 {
-            let (bytes, mask) = chunk_and_mask(key, self.depth);
-            add(&self.chunks[0], bytes, mask);
-            return (self.head_of(key, word) ^ flip, differs == 0);
-        }
-        if SIMPLE == 2 {
-            let (bytes, masks) = two_chunks_and_masks(key, self.depth);
-            add(&self.chunks[0], bytes[0], masks[0]);
-            add(&self.chunks[1], bytes[1], masks[1]);
-            return (self.head_of(key, word) ^ flip, differs == 0);
-        }
-        let jump = self.depth - self.base;
-        let starts = match key.get(self.base..self.depth) {
-            None => jump == 0,
-            Some(_) if jump < 8 => jump == 0 || (chunk(key, self.base) ^ self.short) >> (64 - 8 * jump) == 0,
-            Some(bytes) => equal(bytes, &self.model[..jump]),
+        let ranked = |(bytes, mask): (u64, u64)| match &self.ranks {
+            Some(ranks) => {
+                let (number, misfits) = ranks.number(bytes, mask);
+                (number << (self.chunks[0].shift & 63), misfits)
+            }
+            None => (0, 0),
         };
-        let chunks = &self.chunks[..self.used.min(CHUNKS)];
-        // Most keys reach beyond the window.
-        if let Some(bytes) = key.get(self.depth..self.depth + 8 * chunks.len()) {
-            for (its, bytes) in chunks.iter().zip(bytes.as_chunks().0) {
-                add(its, u64::from_be_bytes(*bytes), !0);
+        let (mut its_word, mut misfits) = (0, 0);
+        let starts = match WAY {
+            1 | RANKED_ONE => {
+                let (bytes, mask) = chunk_and_mask(key, depth);
+                if WAY == RANKED_ONE {
+                    (its_word, misfits) = ranked((bytes, mask));
+                } else {
+                    add(&self.chunks[0], bytes, mask);
+                }
+                true
             }
-        } else {
-            for (number, its) in chunks.iter().enumerate() {
-                let (bytes, mask) = chunk_and_mask(key, self.depth + 8 * number);
-                add(its, bytes, mask);
+            2 | RANKED_TWO => {
+                let (bytes, masks) = two_chunks_and_masks(key, depth);
+                if WAY == RANKED_TWO {
+                    (its_word, misfits) = ranked((bytes[0], masks[0]));
+                } else {
+                    add(&self.chunks[0], bytes[0], masks[0]);
+                }
+                add(&self.chunks[1], bytes[1], masks[1]);
+                true
             }
-        }
-        (self.head_of(key, word) ^ flip, starts && differs == 0)
+            _ => {
+                let chunks = &self.chunks[..self.used.min(CHUNKS)];
+                // Most keys reach beyond the window.
+                if let Some(bytes) = key.get(depth..depth + 8 * chunks.len()) {
+                    for (its, bytes) in chunks.iter().zip(bytes.as_chunks().0) {
+                        add(its, u64::from_be_bytes(*bytes), !0);
+                    }
+                } else {
+                    for (number, its) in chunks.iter().enumerate() {
+                        let (bytes, mask) = chunk_and_mask(key, depth + 8 * number);
+                        add(its, bytes, mask);
+                    }
+                }
+                // Then the first of the chunks took nothing.
+                if self.ranks.is_some() {
+                    (its_word, misfits) = ranked(chunk_and_mask(key, depth));
+                }
+                let jump = depth - self.base;
+                match key.get(self.base..depth) {
+                    None => jump == 0,
+                    Some(_) if jump < 8 => {
+                        jump == 0 || (chunk(key, self.base) ^ self.short) >> (64 - 8 * jump) == 0
+                    }
+                    Some(bytes) => equal(bytes, &self.model[..jump]),
+                }
+            }
+        };
+        (self.head_of(key, word | its_word) ^ flip, starts && differs | misfits == 0)
     }
 
     #[inline(always)]
@@ -263,12 +319,16 @@ mod tests {
     /// The head of a key that fits, the same by each way that the window allows.
     fn head(window: &Window<'_>, key: &[u8]) -> Option<u64> {
         // SAFETY: nothing is asked of the processor.
-        let (head, fits) = unsafe { window.head::<false, 0>(key, 0) };
-        let simple = match window.simple_chunks() {
+        let (head, fits) = unsafe { window.head::<false, 0>(key, window.depth, 0) };
+        let simple = match window.way() {
             // SAFETY: as above.
-            1 => unsafe { window.head::<false, 1>(key, 0) },
+            1 => unsafe { window.head::<false, 1>(key, window.depth, 0) },
             // SAFETY: as above.
-            2 => unsafe { window.head::<false, 2>(key, 0) },
+            2 => unsafe { window.head::<false, 2>(key, window.depth, 0) },
+            // SAFETY: as above.
+            RANKED_ONE => unsafe { window.head::<false, RANKED_ONE>(key, window.depth, 0) },
+            // SAFETY: as above.
+            RANKED_TWO => unsafe { window.head::<false, RANKED_TWO>(key, window.depth, 0) },
             _ => (head, fits),
         };
         assert_eq!((fits, fits.then_some(head)), (simple.1, fits.then_some(simple.0)), "{window:?}");
@@ -288,6 +348,13 @@ mod tests {
         let word = head(&window, b"2024-03-31|customer-5678").expect("a key that fits") >> (64 - 24);
         assert_eq!(word, 0x31_5678);
         assert_eq!(head(&window, b"2024-03-31|Customer-5678"), None);
+        // Digits, with a value for the end of the key, so that they leave room for nine more.
+        let digits: [&[u8]; 2] = [b"5091338467", b"3846751290"];
+        let window = Window::guess(0, &digits, true);
+        assert_eq!((window.way(), window.after), (RANKED_TWO, 16));
+        let words = [&b"5"[..], b"50", b"500", b"6"].map(|key| head(&window, key).expect("digits") >> 9);
+        assert!(words.is_sorted_by(|a, b| a < b));
+        assert_eq!(head(&window, b"5x"), None);
         let plain = Window::guess(0, &samples, false);
         assert_eq!((plain.depth, plain.after), (8, 6));
     }
@@ -300,17 +367,30 @@ mod tests {
             state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             (state >> 33) as usize % below
         };
-        for case in 0..if cfg!(miri) { 6 } else { 400 } {
+        let mut ranked = 0;
+        for case in 0..if cfg!(miri) { 9 } else { 400 } {
             let base = case % 3;
-            let model: Vec<u8> = (0..next(120) + base).map(|_| next(4) as u8 * 63).collect();
-            let mut window = Window::guess(base, &[&model[base..], &model[base..]], case % 2 == 0);
+            let mut model: Vec<u8> = (0..next(120) + base).map(|_| next(4) as u8 * 63).collect();
+            let mut other = model.clone();
+            if case % 4 == 0 {
+                // What both have behind some bytes is of few values.
+                model.truncate(base + next(9));
+                other.truncate(model.len());
+                for n in 0..next(10) as u8 {
+                    model.push(b'0' + n);
+                    other.push(b'9' - n);
+                }
+            }
+            let mut window = Window::guess(base, &[&model[base..], &other[base..]], case % 2 == 0);
+            ranked += usize::from(window.ranks.is_some());
             let mut fitted = vec![model.clone()];
             for _ in 0..12 {
                 let mut key = model.clone();
                 for _ in 0..next(3) {
                     let len = key.len();
-                    match next(4) {
+                    match next(5) {
                         0 => key.truncate(base.max(next(len + 1))),
+                        4 if len > base => key[base + next(len - base)] = b'0' + next(10) as u8,
                         1 => key.push(next(256) as u8),
                         _ if len > base => key[base + next(len - base)] = next(256) as u8,
                         _ => {}
@@ -333,5 +413,6 @@ mod tests {
                 }
             }
         }
+        assert!(ranked > 0);
     }
 }

@@ -249,6 +249,34 @@ fn constant_parts_that_are_not() {
     }
 }
 
+/// Decimal numbers as text, alone and behind what all share, and a few keys with a byte that is no digit or that end
+/// early: a window that takes the first eight bytes for the digits of a number no longer does.
+#[test]
+fn digits_that_are_not() {
+    for shared in ["", "id ", "of a customer "] {
+        let number = |n: u64| {
+            format!("{shared}{}", n % [10, 1_000, 100_000, 1 << 40, 1 << 53][(n % 5) as usize]).into_bytes()
+        };
+        let numbers: Vec<Vec<u8>> = numbers(12).take(size(5_000)).map(number).collect();
+        check(&numbers);
+        for odd in [&b"12a"[..], b"5\xff", b"", b"7\0", b"00000000/", b"12345678:"] {
+            let mut keys = numbers.clone();
+            for place in [1, keys.len() / 2, keys.len() - 2] {
+                keys[place] = [shared.as_bytes(), odd].concat();
+            }
+            check(&keys);
+        }
+    }
+}
+
+/// Values that a sample is likely to miss, beside some that most keys have.
+#[test]
+fn seldom_values() {
+    let value = |n: u64| if n.is_multiple_of(50) { n / 50 % 400 } else { n % 12 };
+    let key = |n: u64| format!("value {:03}{}", value(n) * 37 % 1_000, "+".repeat((value(n) % 3) as usize));
+    check(&numbers(13).take(size(9_000)).map(|n| key(n).into_bytes()).collect::<Vec<_>>());
+}
+
 /// Keys at and beyond the longest length that an entry tells, which differ in nothing but their length, or behind it.
 #[test]
 fn lengths_that_entries_do_not_tell() {

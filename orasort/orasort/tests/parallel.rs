@@ -35,6 +35,9 @@ fn shapes() -> Vec<(&'static str, Vec<Vec<u8>>)> {
     late[KEYS / 2] = b"the samf".to_vec();
     let mut lonely = keys(|number| [&long[..], &number.to_be_bytes()[..2]].concat());
     lonely[KEYS - 7].clear();
+    let mut decimals =
+        keys(|number| (number % 10u64.pow((number >> 40) as u32 % 12)).to_string().into_bytes());
+    decimals[KEYS - 9] = b"12x".to_vec();
     let mut halves = keys(|number| format!("a shared beginning {:05}", number % 50_000).into_bytes());
     halves[KEYS / 2..].iter_mut().for_each(|key| key[2] = b'S');
     vec![
@@ -44,6 +47,7 @@ fn shapes() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("a long shared beginning", keys(|number| [&long[..], &number.to_be_bytes()].concat())),
         ("a beginning that all but one share", lonely),
         ("one that differs", late),
+        ("decimals and one that is none", decimals),
         ("halves that share more than all do", halves),
         (
             "nearly all in one bucket",
