@@ -60,6 +60,12 @@ pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
     }
 }
 
+/// The detector's subject in a word or two.
+pub(crate) fn subject(detector: Detector) -> &'static str {
+    let resource = detector.measure().filter(|_| detector.is_resource());
+    resource.map_or(detector.key(), |measure| measure.label)
+}
+
 /// A count and a noun, whose plural ends in s: `1 false alarm`, `3 false alarms`.
 pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
@@ -82,7 +88,7 @@ pub(crate) fn what_matters(one: &Verdict) -> String {
 /// The smallest change that could have been detected.
 pub(crate) fn detectable(share: f64) -> String {
     match share {
-        0.0 => "any".to_owned(),
+        0.0 => "any change".to_owned(),
         beyond if beyond > 1.0 => "over 100 %".to_owned(),
         whole if whole > 0.999 => "over 99.9 %".to_owned(),
         share => percent(share),
