@@ -1,8 +1,8 @@
 //! All tests of a comparison in one figure, with the arms as series, and captions that make it complete without the
 //! page around it.
 //!
-//! The axis is logarithmic and contains 1, base. Intervals far beyond all ratios run out of it, and so do a few ratios far
-//! beyond the rest, with their numbers at its end, so that one test does not squeeze the others.
+//! The axis is logarithmic and contains 1, base. Intervals far beyond all ratios run out of it, and so do a few ratios
+//! far beyond the rest, with their numbers at its end, so that one test does not squeeze the others.
 
 use crate::captions;
 use crate::legend::{Legend, Sample};
@@ -158,9 +158,10 @@ impl OverviewChart {
         let labels = is_beside.then_some(widest + 10.0);
         let right = width - PADDING - if arms == 1 { FIGURES } else { 6.0 };
         let place = (PADDING + labels.unwrap_or_default(), right);
-        let ratios = self.all_points().map(|point| point.ratio);
-        let ends = self.all_points().flat_map(|point| [point.low, point.high]);
-        let axis = Log::containing_one(ratios, ends, place);
+        let ratios = || self.all_points().map(|point| point.ratio);
+        let of_ratios = Log::containing_one(ratios(), [].into_iter(), place);
+        let shown = self.all_points().filter(|point| of_ratios.contains(point.ratio));
+        let axis = Log::containing_one(ratios(), shown.flat_map(|point| [point.low, point.high]), place);
         let count = self.rows().count();
         let top = top + 16.0 + if count >= ROWS_OF_TWO_AXES { 14.0 } else { 0.0 };
         let headings: f64 = self.groups.iter().map(|group| self.heading(group)).sum();
@@ -234,8 +235,8 @@ impl OverviewChart {
         svg.close("g");
     }
 
-    /// The ratios of a row that the axis does not reach, at its ends, in the order of the arms; of a single arm all have
-    /// their number.
+    /// The ratios of a row that the axis does not reach, at its ends, in the order of the arms; of a single arm all
+    /// have their number.
     fn draw_numbers(&self, svg: &mut Svg, axis: &Log, y: f64, row: &RatioRow) {
         let colours = svg.colours;
         for (is_above, x, anchor) in

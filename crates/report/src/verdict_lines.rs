@@ -14,8 +14,8 @@ use crate::background::Background;
 use crate::comparison::{ComparedArm, Comparison, Pair};
 use crate::error::Result;
 use crate::reading::{is_result, is_unmeasured};
+use crate::tables::doubts;
 use crate::tables::unpaired::Unpaired;
-use crate::tables::{doubts, undecided};
 use crate::words;
 
 /// Ranks of headlines: first what became worse. Ranks below these are regressions of rate, cost and stalls,
@@ -559,7 +559,7 @@ impl Line<'_> {
                         format!("{what} inconclusive ({why})")
                     }
                     None if verdict.looks_reached == 0 && verdict.ratio.is_finite() => {
-                        let (at, after) = (undecided::times_base(verdict), counted(blocks, judged.sample()));
+                        let (at, after) = (words::times_base(verdict), counted(blocks, judged.sample()));
                         format!("{what} at {at} after {after}, without a verdict yet")
                     }
                     None => format!("{what} inconclusive"),

@@ -168,6 +168,14 @@ pub(crate) fn change_in_short(one: &Verdict) -> String {
     }
 }
 
+/// `0.03 (0.01 to 0.11) times base's rate`, or `CPU time`
+pub(crate) fn times_base(verdict: &Verdict) -> String {
+    let digits = Digits::of_ratio((verdict.low, verdict.high), 2);
+    let interval = digits.interval().map(|interval| format!(" ({interval})")).unwrap_or_default();
+    let of = if verdict.detector == Detector::Rate { "rate" } else { "CPU time" };
+    format!("{}{interval} times base's {of}", digits.text(verdict.ratio))
+}
+
 /// What is said of a lower amount of these.
 pub fn less(metrics: &[Metric]) -> &'static str {
     if metrics.iter().all(|metric| metric.measure().is_countable) { "fewer" } else { "less" }

@@ -1,6 +1,6 @@
 //! What is inconclusive in a run, and what it would take to decide it.
 
-use rqps_model::{Digits, counted};
+use rqps_model::counted;
 use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
 use rqps_store::{BlockStatus, Status};
 use rqps_verdicts::{
@@ -274,16 +274,8 @@ pub(crate) fn before_verdicts(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option
         "after {}, no verdict yet: {} differs most, at {}",
         counted(most.blocks, judged.sample()),
         most.test,
-        times_base(most)
+        words::times_base(most)
     ))
-}
-
-/// `0.03 (0.01 to 0.11) times base's rate`, or `CPU time`
-pub(crate) fn times_base(verdict: &Verdict) -> String {
-    let digits = Digits::of_ratio((verdict.low, verdict.high), 2);
-    let interval = digits.interval().map(|interval| format!(" ({interval})")).unwrap_or_default();
-    let of = if verdict.detector == Detector::Rate { "rate" } else { "CPU time" };
-    format!("{}{interval} times base's {of}", digits.text(verdict.ratio))
 }
 
 /// Why a rate or cost that differs much stays open in the few blocks that a plan allows.
@@ -297,7 +289,7 @@ fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
         "{} is at {}, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably only from a \
          factor of {factor:.1} on. Allow more blocks.",
         most.test,
-        times_base(most),
+        words::times_base(most),
     );
     factor.is_finite().then_some(text)
 }
@@ -312,7 +304,7 @@ fn not_called(judged: &Judged<'_>, most: &Verdict) -> String {
     format!(
         "{} differs most: it is at {}, which {few} not enough to call a change.",
         most.test,
-        times_base(most)
+        words::times_base(most)
     )
 }
 
