@@ -1,8 +1,8 @@
 //! All tests of a comparison in one figure, with the arms as series, and captions that make it complete without the
 //! page around it.
 //!
-//! The axis is logarithmic and contains 1, base. Intervals far beyond all ratios run out of it, so that one noisy test
-//! does not squeeze the others.
+//! The axis is logarithmic and contains 1, base. Intervals far beyond all ratios run out of it, and so do a few ratios
+//! far beyond the rest, with their numbers at its end, so that one test does not squeeze the others.
 
 use crate::captions;
 use crate::legend::{Legend, Sample};
@@ -15,7 +15,7 @@ use crate::ratio_parts::{
 };
 use crate::scale::Log;
 use crate::svg::{PADDING, Svg};
-use crate::text::{self, LABEL};
+use crate::text::{self, LABEL, SMALL};
 
 /// Height of an arm's lane among several, and of the only one.
 const LANE: f64 = 7.0;
@@ -26,6 +26,8 @@ const GAP: f64 = 6.0;
 const LABELS_MAX: f64 = 0.36;
 /// Height of a row's label above its lanes.
 const ABOVE: f64 = 15.0;
+/// Room of an arrow at an end of the axis.
+const ARROW: f64 = 10.0;
 /// Height of a group's title.
 const HEADING: f64 = 21.0;
 
@@ -156,9 +158,10 @@ impl OverviewChart {
         let labels = is_beside.then_some(widest + 10.0);
         let right = width - PADDING - if arms == 1 { FIGURES } else { 6.0 };
         let place = (PADDING + labels.unwrap_or_default(), right);
-        let ratios = self.all_points().map(|point| point.ratio);
-        let ends = self.all_points().flat_map(|point| [point.low, point.high]);
-        let axis = Log::containing_one(ratios, ends, place);
+        let ratios = || self.all_points().map(|point| point.ratio);
+        let of_ratios = Log::containing_one(ratios(), [].into_iter(), place);
+        let shown = self.all_points().filter(|point| of_ratios.contains(point.ratio));
+        let axis = Log::containing_one(ratios(), shown.flat_map(|point| [point.low, point.high]), place);
         let count = self.rows().count();
         let top = top + 16.0 + if count >= ROWS_OF_TWO_AXES { 14.0 } else { 0.0 };
         let headings: f64 = self.groups.iter().map(|group| self.heading(group)).sum();
@@ -226,7 +229,31 @@ impl OverviewChart {
             let y = top + inset + layout.lane * (arm as f64 + 0.5);
             self.draw_point(svg, &layout.axis, (arm, y), (row, point));
         }
+        if self.arms.len() > 1 {
+            self.draw_numbers(svg, &layout.axis, top + above + lanes / 2.0, row);
+        }
         svg.close("g");
+    }
+
+    /// The ratios of a row that the axis does not reach, at its ends, in the order of the arms; of a single arm all
+    /// have their number.
+    fn draw_numbers(&self, svg: &mut Svg, axis: &Log, y: f64, row: &RatioRow) {
+        let colours = svg.colours;
+        for (is_above, x, anchor) in
+            [(false, axis.place.0 + ARROW, "start"), (true, axis.place.1 - ARROW, "end")]
+        {
+            let beyond = |point: &RatioPoint| !axis.contains(point.ratio) && (point.ratio > 1.0) == is_above;
+            let numbers =
+                self.points(row).filter(|(_, point)| beyond(point)).map(|(_, point)| point.figure());
+            let numbers = numbers.collect::<Vec<_>>().join(", ");
+            if !numbers.is_empty() {
+                svg.text(x, y + SMALL * 0.36, anchor, SMALL, &colours.foreground())
+                    .a("stroke", &colours.background())
+                    .a("stroke-width", "3")
+                    .a("paint-order", "stroke")
+                    .content(&numbers);
+            }
+        }
     }
 
     fn draw_point(

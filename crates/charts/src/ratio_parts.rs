@@ -59,18 +59,23 @@ impl RatioAxis<'_> {
     }
 }
 
-/// Draws a row's label, linked if it has a target. Above the lanes, an edge keeps the lines of the axis out of the
-/// letters.
+/// Draws a row's label, linked if it has a target. Above the lanes, it interrupts the lines of the axis.
 pub(crate) fn draw_label(svg: &mut Svg, row: &RatioRow, middle: f64, width_max: f64, is_above: bool) {
     let colours = svg.colours;
     if let Some(href) = &row.href {
         svg.tag("a").a("href", href).begin();
     }
     let shown = text::shorten(&row.label, LABEL, width_max);
+    if is_above {
+        svg.tag("rect")
+            .n("x", PADDING)
+            .n("y", middle - LABEL * 0.55)
+            .n("width", text::width(&shown, LABEL))
+            .n("height", LABEL * 1.1)
+            .a("fill", &colours.background())
+            .end();
+    }
     svg.text(PADDING, middle + LABEL * 0.36, "start", LABEL, &colours.foreground())
-        .some("stroke", is_above.then(|| colours.background()).as_deref())
-        .some("stroke-width", is_above.then_some("3"))
-        .some("paint-order", is_above.then_some("stroke"))
         .shortened(&shown, &row.label);
     if row.href.is_some() {
         svg.close("a");

@@ -101,6 +101,10 @@ pub(crate) fn three_digits(value: f64) -> String {
     short((value / step).round() * step, step)
 }
 
+/// Fewer ratios are all on an axis; of more, one of so many at either end need not be.
+const MANY: usize = 20;
+const MANY_OF_ONE_BEYOND: usize = 40;
+
 /// A logarithmic axis from `value.0` at `place.0` to `value.1` at `place.1`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Log {
@@ -117,8 +121,8 @@ impl Log {
         Self { value: (1.0 / reach, reach), place }
     }
 
-    /// An axis with 1 on it that covers all `ratios`, at least ± 5 %, and the `ends` of their intervals, but these at
-    /// most a quarter beyond all ratios.
+    /// An axis with 1 on it that covers the middle 95 % of many `ratios`, at least ± 5 %, others and the `ends` of
+    /// intervals only if they are at most a quarter beyond these: one outlier leaves the axis to the others.
     pub(crate) fn containing_one(
         ratios: impl Iterator<Item = f64>,
         ends: impl Iterator<Item = f64>,
@@ -126,7 +130,14 @@ impl Log {
     ) -> Self {
         let cover = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
         let is_ratio = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
-        let (low, high) = ratios.filter(is_ratio).fold((1.0 / 1.05, 1.05), cover);
+        let mut ratios: Vec<f64> = ratios.filter(is_ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        let beyond = if ratios.len() < MANY { 0 } else { ratios.len().div_ceil(MANY_OF_ONE_BEYOND) };
+        let middle = ratios.iter().skip(beyond).take(ratios.len() - 2 * beyond).copied();
+        let (low, high) = middle.fold((1.0 / 1.05, 1.05), cover);
+        let near = low / 1.25..=high * 1.25;
+        let (low, high) =
+            ratios.iter().copied().filter(|ratio| near.contains(ratio)).fold((low, high), cover);
         let ends = ends.filter(|end| !end.is_nan()).map(|end| end.clamp(low / 1.25, high * 1.25));
         let (low, high) = ends.fold((low, high), cover);
         let margin = (high / low).powf(0.03);
@@ -235,6 +246,9 @@ mod tests {
         assert!(axis.contains(0.5 / 1.25) && !axis.contains(0.38), "{axis:?}");
         assert!(axis.contains(1.05 * 1.25) && !axis.contains(1.4), "{axis:?}");
         assert_eq!(labels(&axis.ratio_ticks(40.0)), ["0.5", "0.67", "0.8", "1", "1.25"]);
+        let many = || (0..40).map(|one| 0.96 + 0.002 * f64::from(one)).chain([0.5, 1.1]);
+        let axis = Log::containing_one(many(), [].into_iter(), (0.0, 400.0));
+        assert!(!axis.contains(0.5) && axis.contains(0.96) && axis.contains(1.1), "{axis:?}");
         let empty = Log::containing_one([].into_iter(), [].into_iter(), (0.0, 1.0));
         assert!(empty.contains(1.05) && empty.at(1.0) > 0.4 && empty.at(1.0) < 0.6, "{empty:?}");
     }

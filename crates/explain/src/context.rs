@@ -7,6 +7,7 @@ use rqps_verdicts::RunVerdicts;
 use crate::figures::Figures;
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Word};
 use crate::quantity::Quantity;
+use crate::words;
 
 /// One test on one arm, compared with base.
 pub(crate) struct Context<'a> {
@@ -91,6 +92,18 @@ impl<'a> Context<'a> {
     pub fn is_shown(&self, metric: Metric) -> Option<bool> {
         let verdict = self.verdict(metric.measure().detector)?;
         (verdict.metric == metric).then_some(verdict.significant)
+    }
+
+    /// The arm's figure relative to base's, of what verdicts call this metric. One that shows a change has told its
+    /// ratio, a mean of ratios: a quotient of means would be a second figure for one thing.
+    pub fn than(&self, metric: Metric, found: &Quantity) -> String {
+        let (base, measure) = (self.names().1, metric.measure());
+        let verdicts = [Detector::Cost, measure.detector].into_iter().filter_map(|one| self.verdict(one));
+        match verdicts.filter(|one| one.metric == metric).any(|one| one.significant) {
+            true => words::against(found, base),
+            false if measure.is_countable => words::than_many(found, base),
+            false => words::than(found, base),
+        }
     }
 
     /// Whether settings and query plans of the two DBMSs are comparable. MariaDB is a fork of MySQL.

@@ -164,9 +164,10 @@ impl Entry {
         let figure =
             if self.per == Per::Windows { words::number(reported.arm) } else { words::count(reported.arm) };
         let phrase = self.phrase.replace("{}", &figure);
-        let than = match AMOUNTS.contains(&self.unit) {
-            true => words::than(&reported, base),
-            false => words::than_many(&reported, base),
+        let than = match self.judged {
+            Some(metric) => cx.than(metric, &reported),
+            None if AMOUNTS.contains(&self.unit) => words::than(&reported, base),
+            None => words::than_many(&reported, base),
         };
         let sentence = match self.per {
             Per::Operation => format!("{arm} {phrase} per {}, {than}", cx.operation()),

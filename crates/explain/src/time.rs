@@ -1,6 +1,8 @@
 //! Findings from the split of the time per operation alone: more or fewer instructions, slower or faster
 //! ones, more or less waiting.
 
+use rqps_stats::Metric;
+
 use crate::commits::wait_more_on_the_first;
 use crate::context::Context;
 use crate::decompose::{instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op};
@@ -88,12 +90,12 @@ fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f6
     if !is_shown || found.share() < INSTRUCTIONS_SHARE {
         return None;
     }
-    let (arm, base) = cx.names();
     let sentence = format!(
-        "{arm} executes {} instructions per {}, {}",
+        "{} executes {} instructions per {}, {}",
+        cx.names().0,
         words::number(found.arm),
         cx.operation(),
-        words::than_many(&found, base)
+        cx.than(Metric::Instructions, &found)
     );
     let evidence = vec![Evidence::figure("instructions in user mode", cx.per_op("instructions"), &found)];
     let finding = cx.finding(Word::work(found.rose()), Cause::Instructions, sentence, &found, evidence);
@@ -109,7 +111,7 @@ fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<F
     match (counted, cpu) {
         (Some(mut counted), Some(cpu)) if counted.direction() == Some(cpu.change_us_per_op > 0.0) => {
             let quantity = quantity_of(cx, cpu);
-            let than = words::than(&quantity, cx.names().1);
+            let than = cx.than(Metric::CpuUs, &quantity);
             let moved = cx.figures.per_op(metric).map_or(0.0, |found| found.share());
             if moved < DRIVES * quantity.share() {
                 // The sentence says what it did not account for.
@@ -222,7 +224,7 @@ fn client_cpu_moved(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity>
 fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     let found = find_part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part))?;
     let quantity = quantity_of(cx, found);
-    let (arm, base) = cx.names();
+    let arm = cx.names().0;
     let why = match is_counted_apart(cx.figures) {
         true => {
             "instructions, counted in a separate start of the server, account for little of it, so more work and \
@@ -230,7 +232,7 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         }
         false => "without instruction counts more work and slower work look alike",
     };
-    let (us, than) = (words::number(quantity.arm), words::than(&quantity, base));
+    let (us, than) = (words::number(quantity.arm), cx.than(Metric::CpuUs, &quantity));
     let sentence = format!("sessions of {arm} use {us} us of CPU per {}, {than}; {why}", cx.operation());
     let evidence = Evidence::figure("CPU time of the sessions", cx.per_op("us"), &quantity);
     let mut finding = part_finding(cx, found, Word::NotExplained, Cause::CpuTime, sentence, evidence);

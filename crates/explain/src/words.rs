@@ -55,18 +55,26 @@ pub(crate) fn than_many(found: &Quantity, base: &str) -> String {
     relation(found, base, "fewer")
 }
 
+/// The arm's figure beside base's, where another sentence tells their ratio: `against 300 on pg17`, `none on pg17`.
+pub(crate) fn against(found: &Quantity, base: &str) -> String {
+    match &*number(found.base) {
+        "0" => format!("none on {base}"),
+        value => format!("against {value} on {base}"),
+    }
+}
+
 fn relation(found: &Quantity, base: &str, less: &str) -> String {
     let ratio = found.ratio();
     let value = number(found.base);
     if value == "0" {
-        format!("none on {base}")
+        against(found, base)
     } else if (0.5..2.0).contains(&ratio) {
         let word = if ratio > 1.0 { "more" } else { less };
         format!("{} {word} than {base} ({value})", percent((ratio - 1.0).abs()))
     } else if (2.0..100.0).contains(&ratio) {
         format!("{} times {base}'s {value}", number(ratio))
     } else {
-        format!("against {value} on {base}")
+        against(found, base)
     }
 }
 

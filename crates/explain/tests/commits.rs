@@ -120,7 +120,7 @@ fn queueing_after_syncs_is_put_down_to_the_syncs() {
     let spec = queueing(Spec { dbms: "mysql", settings: settings.concat(), ..postgres(disk(180.0)) });
     let found = common::explained(&spec, TEST, 2);
     let wait = common::finding(&found, Cause::Waiting).unwrap();
-    assert!(wait.sentence.contains("for a CPU after the syncs of their commits"), "{}", wait.sentence);
+    assert!(wait.sentence.contains("for a CPU after the syncs of commits"), "{}", wait.sentence);
     // Without a difference in what commits wait for, the queue is the cause.
     let spec = queueing(Spec { settings: vec![], ..postgres(disk(180.0)) });
     let found = common::explained(&spec, TEST, 2);

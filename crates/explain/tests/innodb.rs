@@ -48,7 +48,7 @@ fn log_is_called_redo() {
         180.0,
         vec![figure(Observed::Metric("server_wal_bytes"), 540.0, 720.0)],
     ));
-    let text = "new writes 720 bytes of redo log per query, 33 % more than old (540)";
+    let text = "new writes 720 bytes of redo log per query, against 540 on old";
     assert_eq!(sentence(&found, Cause::Wal), (Word::MoreWork, text));
 }
 

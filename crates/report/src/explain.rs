@@ -139,11 +139,11 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         }
     }
     if hidden > 0 && hidden < found.len() {
-        let others = match found.iter().all(|one| one.arm == found[0].arm) {
-            true => counted(hidden, "test"),
-            false => counted(hidden, "test of an arm"),
-        };
-        document.push(Block::Text(unchanged(run, &format!("the other {others}"))));
+        let is_of_one_arm = found.iter().all(|one| one.arm == found[0].arm);
+        let others = counted(hidden, if is_of_one_arm { "test" } else { "test of an arm" });
+        let others = others.strip_prefix("1 ").unwrap_or(&others);
+        let has_verdicts = judged.as_ref().is_none_or(Judged::has_verdicts);
+        document.push(Block::Text(unchanged(run, has_verdicts, &format!("the other {others}"))));
     }
     document.warn(&warnings);
     render(&document, options.format, options.screen)

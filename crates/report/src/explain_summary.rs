@@ -203,14 +203,21 @@ impl Summary {
 pub(crate) fn without_change(run: &Run, judged: Option<&Judged<'_>>) -> Vec<Block> {
     let open = judged.and_then(|judged| undecided::open(judged, &judged.all_lines()));
     let host = judged.and_then(undecided::not_quiet);
-    [Some(unchanged(run, "any test")), host, open].into_iter().flatten().map(Block::Text).collect()
+    let has_verdicts = judged.is_none_or(Judged::has_verdicts);
+    [Some(unchanged(run, has_verdicts, "any test")), host, open]
+        .into_iter()
+        .flatten()
+        .map(Block::Text)
+        .collect()
 }
 
-pub(crate) fn unchanged(run: &Run, tests: &str) -> String {
+pub(crate) fn unchanged(run: &Run, has_verdicts: bool, tests: &str) -> String {
     let run = run.folder.name();
-    format!(
-        "No verdict shows a change of {tests}; `rqps explain {run} TEST` shows where the time of a test goes."
-    )
+    let state = match has_verdicts {
+        true => format!("No verdict shows a change of {tests}"),
+        false => "There is no verdict yet".to_owned(),
+    };
+    format!("{state}; `rqps explain {run} TEST` shows where the time of a test goes.")
 }
 
 const NO_BLOCK_YET: &str = "No block is done yet, so there are no verdicts to explain.";

@@ -216,7 +216,7 @@ impl Section {
             Section::Counters => tables::counters::blocks(comparison, which),
             Section::Connections => one(tables::connections::table(comparison, which)),
             Section::Loads => Ok(tables::loads::table(comparison).map(Block::Table).into_iter().collect()),
-            Section::Settles => one(tables::settles::table(comparison)),
+            Section::Settles => Ok(tables::settles::blocks(comparison)),
             Section::LeftOut => Ok(tables::left_out::blocks(comparison)),
             Section::Fingerprints => tables::fingerprints::blocks(comparison, which),
             Section::Plans => tables::plans::blocks(comparison, which),

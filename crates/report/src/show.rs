@@ -1,6 +1,6 @@
 //! Shows selected sections of a run.
 
-use rqps_store::Run;
+use rqps_store::{BlockStatus, Run};
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Document};
@@ -47,6 +47,12 @@ pub(crate) fn sections(
     comparison: &Comparison<'_>,
     options: &Options,
 ) -> Result<()> {
+    // Tables of nothing, and what their columns mean, tell nobody anything.
+    if options.sections.is_empty() && comparison.runs().iter().all(|run| has_no_block_yet(run)) {
+        document.push(Block::Text("Nothing is measured yet: no block was measured to its end.".to_owned()));
+        document.extend(Section::Remarks.blocks(comparison, options.include_pre)?);
+        return Ok(());
+    }
     let has_blocks = comparison.runs().iter().any(|run| !run.blocks.is_empty());
     let selected = match options.sections.as_slice() {
         [] => Section::judged(&Section::default_for(comparison.layout(), has_blocks), comparison)?,
@@ -73,4 +79,9 @@ pub(crate) fn sections(
         document.extend(blocks);
     }
     Ok(())
+}
+
+/// Whether no block of a run of blocks is done.
+fn has_no_block_yet(run: &Run) -> bool {
+    run.meta.protocol == "isolated" && run.blocks.iter().all(|block| block.status != BlockStatus::Done)
 }

@@ -558,6 +558,10 @@ impl Line<'_> {
                         let why = if verdict.looks_reached == 0 { "too few blocks" } else { "too noisy" };
                         format!("{what} inconclusive ({why})")
                     }
+                    None if verdict.looks_reached == 0 && verdict.ratio.is_finite() => {
+                        let (at, after) = (words::times_base(verdict), counted(blocks, judged.sample()));
+                        format!("{what} at {at} after {after}, without a verdict yet")
+                    }
                     None => format!("{what} inconclusive"),
                 }
             }

@@ -60,6 +60,12 @@ pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
     }
 }
 
+/// The detector's subject in a word or two.
+pub(crate) fn subject(detector: Detector) -> &'static str {
+    let resource = detector.measure().filter(|_| detector.is_resource());
+    resource.map_or(detector.key(), |measure| measure.label)
+}
+
 /// A count and a noun, whose plural ends in s: `1 false alarm`, `3 false alarms`.
 pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
@@ -82,7 +88,7 @@ pub(crate) fn what_matters(one: &Verdict) -> String {
 /// The smallest change that could have been detected.
 pub(crate) fn detectable(share: f64) -> String {
     match share {
-        0.0 => "any".to_owned(),
+        0.0 => "any change".to_owned(),
         beyond if beyond > 1.0 => "over 100 %".to_owned(),
         whole if whole > 0.999 => "over 99.9 %".to_owned(),
         share => percent(share),
@@ -160,6 +166,14 @@ pub(crate) fn change_in_short(one: &Verdict) -> String {
             format!("{} {} {noun}", size(one), if is_less { less(&[one.metric]) } else { "more" })
         }
     }
+}
+
+/// `0.03 (0.01 to 0.11) times base's rate`, or `CPU time`
+pub(crate) fn times_base(verdict: &Verdict) -> String {
+    let digits = Digits::of_ratio((verdict.low, verdict.high), 2);
+    let interval = digits.interval().map(|interval| format!(" ({interval})")).unwrap_or_default();
+    let of = if verdict.detector == Detector::Rate { "rate" } else { "CPU time" };
+    format!("{}{interval} times base's {of}", digits.text(verdict.ratio))
 }
 
 /// What is said of a lower amount of these.

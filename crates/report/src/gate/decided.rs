@@ -7,6 +7,7 @@ use rqps_stats::{Detector, Verdict};
 use crate::gate::{ArmAtGate, GateRules};
 use crate::tables::undecided;
 use crate::verdict_lines::{Judged, Line};
+use crate::words;
 
 /// The verdicts on one thing that the gate asks for.
 struct Asked {
@@ -96,7 +97,7 @@ impl Decided {
             inconclusive_fails: rules.inconclusive,
             furthest: undecided::furthest(all().filter(|one| rules.requires(one))).map(|one| {
                 let arm = &judged.run.arms[one.arm].name;
-                format!("{} on {arm}, at {}", one.test, undecided::times_base(one))
+                format!("{} on {arm}, at {}", one.test, words::times_base(one))
             }),
         }
     }

@@ -50,11 +50,11 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
     let arms = page.candidates();
     let base = &page.comparison.base.arm.name;
     let (what, axis) = match detector {
-        Detector::Cost => (
-            format!("Relative cost per operation ({})", page.cost_metrics(&page.steps)),
-            "cost per operation relative to",
-        ),
-        _ => ("Relative rate (rQPS)".to_owned(), "rate relative to"),
+        Detector::Cost => {
+            let what = format!("cost per operation ({})", page.cost_metrics(&page.steps));
+            (format!("Relative {what}"), what)
+        }
+        _ => ("Relative rate (rQPS)".to_owned(), "rate".to_owned()),
     };
     let row = |step: &TestStep| {
         let (shown, label) = page.charted(&step.name, detector);
@@ -74,7 +74,7 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
     OverviewChart {
         id: format!("all-{}", detector.key()),
         title: format!("{what}, {}: {}", counted(page.steps.len(), "test"), summary::title(page)),
-        axis: format!("{axis} {base}"),
+        axis: format!("{axis} relative to {base}, log scale"),
         arms: arms.iter().map(|arm| in_legend(page, &page.run.arms[*arm])).collect(),
         arm_numbers: arms.clone(),
         groups: groups.map(group).collect(),

@@ -5,12 +5,12 @@ use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow};
 use rqps_stats::{Class, Detector, Joint, Verdict};
 
-use super::marks::subject;
 use super::ratios::{point_of, wide_and_narrow};
 use super::shell::Frame;
 use crate::document::{Block, Cell, Column, Table, Tint};
 use crate::render::html as blocks;
 use crate::tables::verdicts::{confidences_of, is_open_beside_1};
+use crate::words;
 
 /// Hosts with points of their own in a chart: more cannot be distinguished.
 const HOSTS_MAX: usize = 6;
@@ -240,7 +240,7 @@ fn chart(page: &JointPage<'_>, of: (Detector, usize, &str), joints: &[&Joint]) -
     let is_rate = detector == Detector::Rate;
     RatioChart {
         id: format!("joint-{}-{number}", detector.key()),
-        title: format!("{name}: {} relative to base", subject(detector)),
+        title: format!("{name}: {} relative to base", words::subject(detector)),
         axis: if is_rate { "left = slower" } else { "right = more expensive" }.to_owned(),
         arms: ["all hosts".to_owned()].into_iter().chain(names).collect(),
         arm_numbers: Vec::new(),

@@ -113,12 +113,6 @@ pub(super) fn figure(verdict: &Verdict) -> Markup {
     }
 }
 
-/// The detector's subject in a word or two.
-pub(super) fn subject(detector: Detector) -> &'static str {
-    let resource = detector.measure().filter(|_| detector.is_resource());
-    resource.map_or(detector.key(), |measure| measure.label)
-}
-
 fn digits(verdict: &Verdict) -> Digits {
     let decimals_max = if verdict.low.is_nan() { DECIMALS_ALONE } else { decimals_max(verdict.detector) };
     Digits::of_ratio((verdict.low, verdict.high), decimals_max)

@@ -7,7 +7,7 @@ use rqps_model::counted;
 use rqps_stats::{Detector, Metric, Verdict};
 
 use super::Page;
-use super::marks::{Mark, figure, interval, subject};
+use super::marks::{Mark, figure, interval};
 use super::{breakable, short_names};
 use crate::background::MARK;
 use crate::comparison::{Layout, TestStep};
@@ -103,7 +103,7 @@ fn headlines(page: &Page<'_>) -> Vec<Detector> {
 fn column(page: &Page<'_>, detector: Detector) -> String {
     match detector {
         Detector::Cost => format!("cost ({})", page.cost_metrics(&page.steps)),
-        other => subject(other).to_owned(),
+        other => words::subject(other).to_owned(),
     }
 }
 
@@ -213,7 +213,7 @@ fn note(page: &Page<'_>, judged: &Judged<'_>, arm: usize, step: &TestStep) -> St
         let verdict = judged.verdicts.verdict(&step.name, arm, detector)?;
         let remaining = (!verdict.class.is_decided()).then(|| judged.remaining(verdict)).flatten();
         let remarks: Vec<String> = remaining.into_iter().chain(words::remarks(verdict)).collect();
-        (!remarks.is_empty()).then(|| format!("{}: {}", subject(detector), remarks.join("; ")))
+        (!remarks.is_empty()).then(|| format!("{}: {}", words::subject(detector), remarks.join("; ")))
     };
     [Detector::Rate, Detector::Cost]
         .into_iter()

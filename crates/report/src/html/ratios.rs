@@ -5,11 +5,12 @@ use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow, Theme};
 use rqps_stats::{Detector, Verdict};
 
-use super::marks::{Mark, decimals_max, subject};
+use super::marks::{Mark, decimals_max};
 use super::{Page, WIDTH_NARROW, captions, drawn_twice};
 use crate::comparison::TestStep;
 use crate::document::DECIMALS_ALONE;
 use crate::verdict_lines::Judged;
+use crate::words;
 
 /// Width of a chart on half a page.
 const WIDTH: f64 = 580.0;
@@ -79,7 +80,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
         Detector::Stalls => {
             ("Time in stalls".to_owned(), "time with stalls relative to base (right = more stalls)")
         }
-        _ => (format!("{} per operation", subject(detector)), "relative to base (right = more)"),
+        _ => (format!("{} per operation", words::subject(detector)), "relative to base (right = more)"),
     };
     let row = |step: &TestStep| {
         let (shown, label) = page.charted(&step.name, detector);

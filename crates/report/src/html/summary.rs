@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use rqps_model::counted;
 use rqps_stats::{Class, Detector, Verdict};
 
-use super::marks::{Mark, subject};
+use super::marks::Mark;
 use super::{Page, all_tests};
 use crate::comparison::Layout;
 use crate::document::Block;
@@ -198,7 +198,7 @@ fn aa_check(judged: &Judged<'_>) -> String {
 fn tally_title(page: &Page<'_>, detector: Detector) -> String {
     match detector {
         Detector::Cost => format!("Cost per operation ({})", page.cost_metrics(&page.steps)),
-        other => words::capitalized(subject(other)),
+        other => words::capitalized(words::subject(other)),
     }
 }
 

@@ -5,7 +5,7 @@ use rqps_charts::{PartsChart, Theme};
 use rqps_explain::Explanation;
 use rqps_stats::Detector;
 
-use super::marks::{Mark, figure, subject};
+use super::marks::{Mark, figure};
 use super::{CHART_WIDTH, Page, anchor, figure as drawn, latency, plans, profiles, timeline};
 use crate::comparison::{Comparison, Layout, TestStep};
 use crate::error::Result;
@@ -13,6 +13,7 @@ use crate::explain::blocks_of;
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
+use crate::words;
 
 /// Level of headings inside a test.
 const LEVEL: u8 = 4;
@@ -107,7 +108,7 @@ fn results(page: &Page<'_>, step: &TestStep) -> Markup {
                             @if let Some(verdict) = judged.verdicts.verdict(&step.name, *arm, detector) {
                                 @let first = if judged.verdicts.rules.rates { Detector::Rate } else { Detector::Cost };
                                 @let is_shown = detector == first || Mark::from(verdict).is_change();
-                                @if is_shown { (figure(verdict)) " " span.what { (subject(detector)) } " " }
+                                @if is_shown { (figure(verdict)) " " span.what { (words::subject(detector)) } " " }
                             }
                         }
                     }

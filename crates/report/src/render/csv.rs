@@ -1,6 +1,9 @@
 //! CSV: labels first, then the group, then numbers in full precision. Statistics over rows are omitted:
-//! readers of CSV compute their own. Several tables are separated by an empty line and a `# title`. Warnings are no
-//! rows: they go to whoever asked for the tables.
+//! readers of CSV compute their own. Several tables are separated by an empty line, a `# title` and what stands above
+//! them, base and what the arms are, as lines of comment; one table is rows alone, for readers that know no comments.
+//! Warnings are no rows: they go to whoever asked for the tables.
+
+use std::collections::BTreeSet;
 
 use crate::document::{Cell, Document, RowKind, Table};
 use crate::error::{Error, Result};
@@ -18,7 +21,11 @@ pub(crate) fn render(document: &Document) -> Result<String> {
     for tables in &kinds {
         let csv = render_tables(tables).map_err(Error::output)?;
         let title = if tables.len() == 1 { &*tables[0].title } else { tables[0].id };
-        parts.push(if kinds.len() == 1 { csv } else { format!("# {title}\n{csv}") });
+        let above = |table: &&Table| table.above(table.columns.iter().map(|column| &column.key));
+        let mut seen = BTreeSet::new();
+        let above = tables.iter().flat_map(above).filter(|line| seen.insert(line.clone()));
+        let comments: String = above.map(|line| format!("# {line}\n")).collect();
+        parts.push(if kinds.len() == 1 { csv } else { format!("# {title}\n{comments}{csv}") });
     }
     Ok(parts.join("\n"))
 }

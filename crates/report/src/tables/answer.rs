@@ -8,7 +8,7 @@ use rqps_store::Run;
 use rqps_verdicts::Tally;
 
 use crate::number;
-use crate::tables::unpaired;
+use crate::tables::{undecided, unpaired};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
@@ -35,7 +35,12 @@ pub(crate) fn text(
     let has_rates = all.any(|one| one.arm == arm && one.detector == Detector::Rate);
     let of_lines = || {
         let answer = of_lines((judged.run, has_rates), label, base, &lines);
-        answer + &invalid_in_part(judged.run, arm) + &together_in_words(judged, base, &lines)
+        let first =
+            undecided::before_verdicts(judged, &lines).map(|text| format!(" {}.", words::capitalized(&text)));
+        answer
+            + &first.unwrap_or_default()
+            + &invalid_in_part(judged.run, arm)
+            + &together_in_words(judged, base, &lines)
     };
     match unpaired {
         Some(why) if lines.is_empty() => format!("{label} against {base}: {why}. {}", unpaired::REMEDY),
@@ -193,7 +198,9 @@ pub(crate) fn brief(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Stri
     let unpaired = (unpaired > 0).then(|| format!("repeats that cannot be paired with base's in {unpaired}"));
     let invalid = missing.iter().filter(|one| one.arm == name && is_test(run, one.step)).count();
     let invalid = (invalid > 0).then(|| format!("no valid result in {invalid}"));
-    let parts: Vec<String> = rate.into_iter().chain(cost).chain(invalid).chain(unpaired).collect();
+    let first = undecided::before_verdicts(judged, lines);
+    let parts: Vec<String> =
+        rate.into_iter().chain(cost).chain(first).chain(invalid).chain(unpaired).collect();
     if parts.is_empty() { "nothing judged".to_owned() } else { parts.join("; ") }
 }
 

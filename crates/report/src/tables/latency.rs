@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `count` | measured statements |
 //! | `p50`, `p95`, `p99`, `max`, `mean` | percentiles, maximum and mean, microseconds; empty where so few don't show it |
-//! | `from` | start of the interval: when the statement was sent, or (open loop) when it was due |
+//! | `timed from` | start of the interval: when the statement was sent, or (open loop) when it was due |
 //! | `dbms`, `statement` | the variant and the kind of statement |
 
 use rqps_store::Histogram;
@@ -43,7 +43,7 @@ fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> 
         (Column::number("p99", "p99_us"), &|(stored, _)| quantile(stored, 0.99, stored.p99_us)),
         (Column::number("max", "max_us"), &|(stored, _)| micros(stored.max_us)),
         (Column::number("mean", "mean_us"), &|(stored, _)| micros(stored.mean_us)),
-        (Column::words("from"), &|(stored, _)| Cell::words(stored.from.key())),
+        (Column::keyed_words("timed from", "from"), &|(stored, _)| Cell::words(stored.from.key())),
         (Column::words("dbms"), &|(_, arm)| Cell::words(arm.label())),
         (Column::words("statement"), &|(stored, _)| Cell::words(&*stored.statement)),
     ];

@@ -47,11 +47,11 @@ fn tables<'a>(
 ) -> [Block; 2] {
     let columns = per_op::columns(&comparison.arms.iter().filter_map(&cost).collect::<Vec<_>>(), with_rate);
     let headings = || columns.iter().map(|column| column.column()).chain([Column::words("dbms")]).collect();
-    let title = format!("{test} --- absolute");
+    let title = format!("{test}: absolute");
     let mut absolute = Table::new("per_op", title, headings(), 1).about("test", test);
     // Of several windows, these are not the ratios of verdicts.
     let of = if footnotes::of_totals(comparison).is_some() { "totals " } else { "" };
-    let title = format!("{test} --- {of}relative to the first row");
+    let title = format!("{test}: {of}relative to the first row");
     let mut relative = Table::new("per_op_relative", title, headings(), 1).about("test", test);
     let base = cost(&comparison.base);
     for arm in comparison.base_first() {

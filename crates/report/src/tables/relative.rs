@@ -8,6 +8,7 @@
 //! Below each group: `median`, `min` and `max` of the column over the tests of the group that have a value.
 
 use rqps_model::Digits;
+use std::cmp::Ordering;
 
 use crate::background::MARK;
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep, numbered};
@@ -91,9 +92,15 @@ type Statistic = fn(Vec<(f64, String)>) -> Option<(f64, String)>;
 
 const STATISTICS: [(&str, Statistic); 3] = [
     ("median", number::median),
-    ("min", |values| values.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b))),
-    ("max", |values| values.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b))),
+    ("min", |values| values.into_iter().min_by(as_printed)),
+    ("max", |values| values.into_iter().max_by(as_printed)),
 ];
+
+/// By what rows print: a less precise `1.0` is not above a `1.005`.
+fn as_printed((a, a_text): &(f64, String), (b, b_text): &(f64, String)) -> Ordering {
+    let printed = |value: f64, text: &str| text.parse().unwrap_or(value);
+    printed(*a, a_text).total_cmp(&printed(*b, b_text)).then(a.total_cmp(b))
+}
 
 /// A statistic over cells with a ranked ratio.
 fn of_cells(column: &[Cell], statistic: Statistic) -> Cell {

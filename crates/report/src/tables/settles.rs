@@ -14,11 +14,11 @@ use rqps_model::{Settle, SettleCondition};
 use rqps_store::Recorded;
 
 use crate::comparison::{ComparedArm, Comparison};
-use crate::document::{Cell, Column, Figure, Table};
+use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::number;
 
 /// One row per exit condition of each settle, arm by arm.
-pub(crate) fn table(comparison: &Comparison<'_>) -> Table {
+pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     type Condition<'a> = (ComparedArm<'a>, &'a Recorded<Settle>, &'a SettleCondition);
     let seconds = |us: u64, decimals| Cell::fixed(Some(us as f64 / 1e6), decimals);
     let reached = |reached: bool| Cell::words(if reached { "yes" } else { "capped" });
@@ -40,5 +40,5 @@ pub(crate) fn table(comparison: &Comparison<'_>) -> Table {
             rows.extend(settle.result.conditions.iter().map(|condition| (arm, settle, condition)));
         }
     }
-    Table::of_figures("settles", "Settle", &figures, 2, rows)
+    Table::of_figures("settles", "Settle", &figures, 2, rows).block().into_iter().collect()
 }

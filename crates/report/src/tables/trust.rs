@@ -75,9 +75,13 @@ fn noise(judged: &Judged<'_>) -> Option<String> {
     let terms = judged.run.terms();
     // Each block of a directory begins with a new file.
     let start = found.load.filter(|_| !terms.has_program).map_or(found.start, |load| load.hypot(found.start));
-    let (start, window) = (words::percent(start), words::percent(found.window));
+    let told = |share: f64| match words::percent(share) {
+        none if none == words::percent(0.0) => "none seen".to_owned(),
+        some => some,
+    };
+    let (start, window) = (told(start), told(found.window));
     let starts = match found.load.filter(|_| terms.has_program) {
-        Some(load) => format!("{} between loads, {start} between server starts", words::percent(load)),
+        Some(load) => format!("{} between loads, {start} between server starts", told(load)),
         None => format!("{start} between {}", terms.starts),
     };
     Some(format!(
@@ -97,7 +101,7 @@ fn alarms(check: &FalseAlarmCheck) -> String {
         .iter()
         .map(|alarm| {
             let ratio = Digits::of_ratio(alarm.interval, 3).text(alarm.ratio);
-            format!("{} {} {ratio}", alarm.test, alarm.detector.key())
+            format!("{} {} {ratio}", alarm.test, words::subject(alarm.detector))
         })
         .collect();
     let start = format!(
@@ -219,7 +223,8 @@ fn contradictions(judged: &Judged<'_>) -> Option<String> {
 /// What tables mark as suspect.
 fn suspects(judged: &Judged<'_>) -> Option<String> {
     let suspects = judged.verdicts.on_candidates().filter(|one| one.tags.contains(&Tag::Suspect));
-    let name = |one: &Verdict| format!("{} of {}", one.detector.key(), on_arm(judged, &one.test, one.arm));
+    let name =
+        |one: &Verdict| format!("{} of {}", words::subject(one.detector), on_arm(judged, &one.test, one.arm));
     let named: Vec<String> = suspects.map(name).collect();
     (!named.is_empty()).then(|| {
         format!(

@@ -1,6 +1,6 @@
 //! What is inconclusive in a run, and what it would take to decide it.
 
-use rqps_model::{Digits, counted};
+use rqps_model::counted;
 use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
 use rqps_store::{BlockStatus, Status};
 use rqps_verdicts::{
@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::reading::is_upgrade;
 use crate::verdict_lines::{Judged, Line};
+use crate::words;
 
 /// An open rate whose interval is further than this factor from base's is named: it would be a large change.
 const CLEAR_FACTOR: f64 = 1.25;
@@ -181,11 +182,10 @@ fn more_blocks(judged: &Judged<'_>) -> String {
 fn by_detector(lines: &[Line<'_>], open: &[&Verdict]) -> String {
     let judged: BTreeSet<Detector> = lines.iter().flat_map(Line::judged).map(|one| one.detector).collect();
     let count = |detector: Detector| open.iter().filter(|verdict| verdict.detector == detector).count();
-    let name = |detector: Detector| match detector.measure().filter(|_| detector.is_resource()) {
-        Some(measure) => measure.label,
-        None => detector.key(),
-    };
-    let counts = Detector::ALL.into_iter().map(|one| (count(one), name(one))).filter(|(count, _)| *count > 0);
+    let counts = Detector::ALL
+        .into_iter()
+        .map(|one| (count(one), words::subject(one)))
+        .filter(|(count, _)| *count > 0);
     match counts.collect::<Vec<_>>().as_slice() {
         [] => String::new(),
         _ if judged.len() < 2 => String::new(),
@@ -246,18 +246,36 @@ fn furthest_of<'v>(
     verdicts: impl Iterator<Item = &'v Verdict>,
     is_meant: impl Fn(&Verdict) -> bool,
 ) -> Option<&'v Verdict> {
-    let of_time = |one: &Verdict| one.detector == Detector::Rate || one.metric == Metric::CpuUs;
-    let is_open = |one: &Verdict| one.class == Class::Inconclusive && of_time(one);
+    let is_open = |one: &Verdict| one.class == Class::Inconclusive && is_of_time(one);
     let found = verdicts.filter(|one| is_open(one) && is_meant(one));
-    found.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
+    found.max_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-/// `0.03 (0.01 to 0.11) times base's rate`, or `CPU time`
-pub(crate) fn times_base(verdict: &Verdict) -> String {
-    let digits = Digits::of_ratio((verdict.low, verdict.high), 2);
-    let interval = digits.interval().map(|interval| format!(" ({interval})")).unwrap_or_default();
-    let of = if verdict.detector == Detector::Rate { "rate" } else { "CPU time" };
-    format!("{}{interval} times base's {of}", digits.text(verdict.ratio))
+fn is_of_time(one: &Verdict) -> bool {
+    one.detector == Detector::Rate || one.metric == Metric::CpuUs
+}
+
+/// How far a ratio is from 1 in either direction.
+fn distance(one: &Verdict) -> f64 {
+    one.ratio.ln().abs()
+}
+
+/// `after 1 block, no verdict yet: scan differs most, at 0.016 times base's rate`: what too few blocks for a verdict
+/// show, if it is large and larger than any difference of base from itself.
+pub(crate) fn before_verdicts(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
+    if judged.has_verdicts() {
+        return None;
+    }
+    let of_control =
+        judged.verdicts.judgement.verdicts.iter().filter(|one| one.is_control && is_of_time(one));
+    let least = of_control.map(distance).fold(CLEAR_FACTOR.ln(), f64::max);
+    let most = furthest_of(lines.iter().flat_map(Line::judged), |one| distance(one) > least)?;
+    Some(format!(
+        "after {}, no verdict yet: {} differs most, at {}",
+        counted(most.blocks, judged.sample()),
+        most.test,
+        words::times_base(most)
+    ))
 }
 
 /// Why a rate or cost that differs much stays open in the few blocks that a plan allows.
@@ -271,7 +289,7 @@ fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
         "{} is at {}, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably only from a \
          factor of {factor:.1} on. Allow more blocks.",
         most.test,
-        times_base(most),
+        words::times_base(most),
     );
     factor.is_finite().then_some(text)
 }
@@ -286,7 +304,7 @@ fn not_called(judged: &Judged<'_>, most: &Verdict) -> String {
     format!(
         "{} differs most: it is at {}, which {few} not enough to call a change.",
         most.test,
-        times_base(most)
+        words::times_base(most)
     )
 }
 

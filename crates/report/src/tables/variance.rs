@@ -64,7 +64,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
         by_run.push((run, Figures { base, rows: variance(run, base)?, judged }));
     }
     let columns = NUMBERS.iter().map(|(name, key)| Column::number(*name, *key));
-    let verdict = Column::keyed_words("verdict", "stalls_verdict");
+    let verdict = Column::keyed_words("stalls' verdict", "stalls_verdict");
     let columns = columns.chain([verdict, Column::words("dbms"), Column::words("test")]).collect();
     let mut table = Table::new("variance", "Rate per second, stalls and latencies", columns, 2);
     table.preamble.push(format!("Relative to: {}", comparison.base.label()));
