@@ -353,9 +353,9 @@ pub(crate) fn read_tests(
 ) -> BTreeMap<String, TestOptions> {
     let mut found = BTreeMap::new();
     if let Some((at, DeValue::Array(_))) = top.node("test").map(|(at, node)| (at, node.get_ref())) {
-        let remedy = "[test.NAME] has options of one test. Statements of your own are tests of `benchmark = \"sql\"`: write \
-                      them in [sql.tests], what is to be there before in `schema` of [sql], and what one arm alone has in its \
-                      `after_load`.";
+        let remedy = "[test.NAME] has options of one test. Statements of your own are tests of `benchmark = \"sql\"`: \
+                      write them in [sql.tests], what is to be there before in `schema` of [sql], and what one arm \
+                      alone has in its `after_load`.";
         problems.error(&at, "[[test]]", "a plan has no such list", remedy);
         return found;
     }
