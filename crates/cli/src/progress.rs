@@ -284,6 +284,11 @@ impl Progress {
     }
 }
 
+/// The beginning of what was said, to be repeated.
+fn first_clause(text: &str) -> String {
+    clipped(text.split("; ").next().unwrap_or(text), STAGE_MAX)
+}
+
 /// What is added to actual and estimated time, since the pace of a few short actions is unreliable.
 const PACE_SECONDS: f64 = 10.0;
 
@@ -350,7 +355,7 @@ impl Receiver for Progress {
 
     fn stage(&mut self, text: &str) {
         self.line(text);
-        self.draw_title(clipped(text, STAGE_MAX), true);
+        self.draw_title(first_clause(text), true);
     }
 
     fn overall(&mut self, share: f64, left: Option<TimeLeft>) {

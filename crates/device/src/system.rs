@@ -1,5 +1,6 @@
 //! A directory as a system under test.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -90,7 +91,7 @@ impl System for Directory {
             before: Vec::new(),
             other_sections: Vec::new(),
             loose: Vec::new(),
-            includes_shipped: false,
+            shipped: BTreeSet::new(),
             refused: Vec::new(),
             text: NO_CONFIG.to_owned(),
         })

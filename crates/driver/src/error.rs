@@ -3,7 +3,7 @@
 /// Why a step has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
-    #[error("client {client} of {clients}, {doing}: {source}")]
+    #[error("{}{doing}: {source}", of_several(*client, *clients))]
     Client { client: u32, clients: u32, doing: &'static str, source: Box<rqps_wire::Error> },
     /// By the observer.
     #[error("cancelled")]
@@ -29,4 +29,9 @@ pub enum StepError {
     /// Histograms with different bounds: a bug.
     #[error("can't add up histograms: {0}")]
     Histogram(String),
+}
+
+/// `client 3 of 8, `, counted from 1; empty of an only one.
+fn of_several(client: u32, clients: u32) -> String {
+    if clients == 1 { String::new() } else { format!("client {} of {clients}, ", client + 1) }
 }

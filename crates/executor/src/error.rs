@@ -43,8 +43,15 @@ pub enum Error {
     /// A file that the load needs cannot be loaded.
     #[error("arm {arm}: {path}: {why}")]
     Dump { arm: String, path: PathBuf, why: String },
+    /// The server refused statements of the plan: of its schema, its dump, its scripts or `after_load`.
+    #[error("arm {arm}: {}", refused(statements))]
+    Refused {
+        arm: String,
+        /// What it says of each, with the place.
+        statements: Vec<String>,
+    },
     /// A measured step failed while its server lives.
-    #[error("arm {arm}, step {step}: {source}")]
+    #[error("arm {arm}, step {step}: {source}{}", again(source))]
     Step { arm: String, step: String, source: rqps_driver::StepError },
     #[error("this rqps was built without {0}")]
     NoSystem(Dbms),
@@ -235,6 +242,42 @@ impl fmt::Display for Death {
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Classes of SQLSTATEs that tell of the server's or the session's state, not of the statement: connections, conflicts,
+/// resources, objects in use, operators, the operating system, internal errors.
+const OF_STATE: [&str; 7] = ["08", "40", "53", "55", "57", "58", "XX"];
+
+/// Whether the statement is refused whenever it is sent.
+fn is_refused(error: &rqps_wire::Error) -> bool {
+    match error {
+        rqps_wire::Error::Db { sqlstate, message, .. } => {
+            !OF_STATE.iter().any(|class| sqlstate.starts_with(class)) && !mentions_full_disk(message)
+        }
+        rqps_wire::Error::Value(_) => true,
+        _ => false,
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+const NEW_RUN: &str = "correct the SQL and start a new run: this one keeps its copy";
+
+fn refused(statements: &[String]) -> String {
+    match statements {
+        [only] => format!("{only}; {NEW_RUN}"),
+        all => format!("{} statements are refused:\n  {}\n{NEW_RUN}", all.len(), all.join("\n  ")),
+    }
+}
+
+/// What to do if a step's statement is refused.
+fn again(source: &rqps_driver::StepError) -> String {
+    match source {
+        rqps_driver::StepError::Client { source, .. } if is_refused(source) => format!("; {NEW_RUN}"),
+        _ => String::new(),
+    }
+}
+
 /// SQLSTATEs of sessions that end with their server: shutdown, crash of another process, not accepting
 /// connections.
 const DYING: [&str; 4] = ["57P01", "57P02", "57P03", "08S01"];
@@ -260,6 +303,17 @@ impl Error {
         }
     }
 
+    /// The error of a statement of the plan that is written at `place`.
+    pub(crate) fn of_statement<'a>(
+        arm: &'a str,
+        place: &'a str,
+    ) -> impl FnOnce(rqps_wire::Error) -> Self + 'a {
+        move |source| match is_refused(&source) {
+            true => Error::Refused { arm: arm.to_owned(), statements: vec![format!("{place}: {source}")] },
+            false => Error::session(arm, place)(source),
+        }
+    }
+
     /// The error in one line, without logs.
     pub fn short_text(&self) -> String {
         match self {
@@ -273,7 +327,9 @@ impl Error {
             Self::Unmeasured { arm, doing, source } => format!("arm {arm}, {doing}: {}", source.short_text()),
             Self::Servers(error) => error.short_text(),
             Self::Builds(error) => error.short_text(),
-            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+            Self::Step { arm, step, source } => first_line(&format!("arm {arm}, step {step}: {source}")),
+            Self::Refused { arm, statements } => format!("arm {arm}: {}", statements.join("; ")),
+            other => first_line(&other.to_string()),
         }
     }
 
@@ -321,6 +377,7 @@ impl Error {
         match self {
             Self::ServerDied { arm, .. }
             | Self::Session { arm, .. }
+            | Self::Refused { arm, .. }
             | Self::Step { arm, .. }
             | Self::Unmeasured { arm, .. }
             | Self::WrongLoad { arm, .. }
@@ -344,8 +401,17 @@ impl Error {
         }
     }
 
-    /// Whether a resume would fail alike: a build refuses the config, of which a run keeps its copy.
+    /// Whether a resume would fail alike: a build refuses the config or a statement, of which a run keeps its copy.
     pub fn needs_new_run(&self) -> bool {
+        let is_refused_step = match self {
+            Self::Step { source, .. } => !again(source).is_empty(),
+            other => matches!(other, Self::Refused { .. }),
+        };
+        is_refused_step || self.refuses_config()
+    }
+
+    /// Whether a build refuses its config.
+    pub fn refuses_config(&self) -> bool {
         matches!(self, Self::NotStarted { source, .. } if source.is_refused_config())
     }
 

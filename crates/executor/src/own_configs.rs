@@ -22,35 +22,51 @@ struct Unknown {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Without {
     pub build: String,
-    pub config: String,
-    /// With what may be meant, if no build knows it.
-    pub options: BTreeMap<String, Option<String>>,
+    /// The config's file.
+    pub path: String,
+    pub arms: Vec<String>,
+    pub options: BTreeMap<String, Missing>,
 }
 
+/// An option that a build does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Its line in the config's file, unless an included file has it.
+    pub line: Option<usize>,
+    /// What may be meant, if no build knows it.
+    pub question: Option<String>,
+}
+
+/// `my.conf:3: postgres-17.11 does not know `io_method` (arm a): measured without it`.
 impl fmt::Display for Without {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (build, config) = (&self.build, &self.config);
-        let (of_plugins, others): (Vec<&String>, Vec<&String>) =
-            self.options.keys().partition(|option| is_of_a_plugin(option));
-        let [plugins, options] = [of_plugins, others]
-            .map(|all| all.iter().map(|option| format!("`{option}`")).collect::<Vec<_>>().join(", "));
-        let needs = "a plugin that is missing or not loaded";
-        match (options.is_empty(), plugins.is_empty()) {
-            (true, _) => write!(
-                f,
-                "{build} knows {plugins} of config {config} only with {needs}, if at all: left out"
-            )?,
-            (false, true) => write!(f, "{build} does not know {options} of config {config}: left out")?,
-            (false, false) => write!(
-                f,
-                "{build} does not know {options} of config {config}, nor, without {needs}, {plugins}: left out"
-            )?,
+        let Self { build, path, arms, options } = self;
+        f.write_str(path)?;
+        let is_one = options.len() == 1;
+        if let Some(line) = options.values().find_map(|one| one.line).filter(|_| is_one) {
+            write!(f, ":{line}")?;
         }
-        let mut questions =
-            self.options.iter().filter_map(|(option, question)| Some((option, question.as_ref()?)));
-        questions.try_for_each(|(option, question)| match self.options.len() {
-            1 => write!(f, ". {question}"),
-            _ => write!(f, ". `{option}`: {question}"),
+        let (of_plugins, others): (Vec<_>, Vec<_>) =
+            options.iter().partition(|(option, _)| is_of_a_plugin(option));
+        let [plugins, others] = [of_plugins, others].map(|all| {
+            let named = |(option, missing): (&String, &Missing)| match missing.line {
+                Some(line) if !is_one => format!("`{option}` (line {line})"),
+                _ => format!("`{option}`"),
+            };
+            all.into_iter().map(named).collect::<Vec<_>>().join(", ")
+        });
+        let needs = "a plugin that is missing or not loaded";
+        match (others.is_empty(), plugins.is_empty()) {
+            (true, _) => write!(f, ": {build} knows {plugins} only with {needs}, if at all")?,
+            (false, true) => write!(f, ": {build} does not know {others}")?,
+            (false, false) => write!(f, ": {build} does not know {others}, nor, without {needs}, {plugins}")?,
+        }
+        let (s, them) = (if arms.len() == 1 { "" } else { "s" }, if is_one { "it" } else { "them" });
+        write!(f, " (arm{s} {}): measured without {them}", arms.join(", "))?;
+        let mut questions = options.iter().filter_map(|(option, one)| Some((option, one.question.as_ref()?)));
+        questions.try_for_each(|(option, question)| match is_one {
+            true => write!(f, ". {question}"),
+            false => write!(f, ". `{option}`: {question}"),
         })
     }
 }
@@ -79,7 +95,7 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         }
     }
     // By build and config.
-    let mut without: BTreeMap<(String, &str), BTreeMap<String, Option<String>>> = BTreeMap::new();
+    let mut without: BTreeMap<(String, &str), Without> = BTreeMap::new();
     let mut errors = Vec::new();
     for ((config, option), Unknown { arms, question, loose }) in unknown {
         // A section of one series is not in every arm's config.
@@ -95,29 +111,34 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
             continue;
         }
         let is_mistake = is_mistake && !is_of_a_plugin(&option);
+        // The user's file, of which a later arm may have an adapted copy.
+        let first = plan.arms.iter().zip(ingredients).find(|(_, of_arm)| of_arm.config.name == config);
+        let path = first.map_or(&plan.arms[arms[0]].config, |(arm, _)| &arm.config);
         if is_mistake && !loose {
             let remedy = question.unwrap_or_else(|| "Correct it or remove it.".to_owned());
-            // The user's file, of which a later arm may have an adapted copy.
-            let first = plan.arms.iter().zip(ingredients).find(|(_, of_arm)| of_arm.config.name == config);
-            let path = first.map_or(&plan.arms[arms[0]].config, |(arm, _)| &arm.config);
             let place = place_of(path, &option);
             errors.push(format!("{place}: no version measured here knows `{option}`. {remedy}"));
             continue;
         }
+        let missing = Missing { line: line_of(path, &option), question: question.filter(|_| is_mistake) };
         for arm in arms {
-            without
-                .entry((ingredients[arm].build.label(), config))
-                .or_default()
-                .insert(option.clone(), question.clone().filter(|_| is_mistake));
+            let build = ingredients[arm].build.label();
+            let empty = || Without {
+                build: build.clone(),
+                path: path.clone(),
+                arms: Vec::new(),
+                options: BTreeMap::new(),
+            };
+            let without = without.entry((build.clone(), config)).or_insert_with(empty);
+            let name = &plan.arms[arm].name;
+            if !without.arms.contains(name) {
+                without.arms.push(name.clone());
+            }
+            without.options.insert(option.clone(), missing.clone());
         }
     }
-    let warnings = without.into_iter().map(|((build, config), options)| Without {
-        build,
-        config: config.to_owned(),
-        options,
-    });
     if errors.is_empty() {
-        Ok(warnings.collect())
+        Ok(without.into_values().collect())
     } else {
         Err(Error::UnknownOptions(errors.join("\nrqps: ")))
     }
@@ -147,6 +168,10 @@ pub fn lacking_in_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &D
 
 /// The file of a config with the option's line, as `bad.ini:12`; without one if an included file has the option.
 pub fn place_of(path: &str, option: &str) -> String {
+    line_of(path, option).map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"))
+}
+
+fn line_of(path: &str, option: &str) -> Option<usize> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     // Options of tables have a prefix elsewhere.
     let name = |name: &str| name.rsplit('.').next().unwrap_or_default().replace('-', "_").to_lowercase();
@@ -154,7 +179,7 @@ pub fn place_of(path: &str, option: &str) -> String {
         let written = line.split(['=', ' ', '\t']).find(|part| !part.is_empty());
         written.is_some_and(|written| name(written) == name(option))
     };
-    text.lines().position(is_it).map_or_else(|| path.to_owned(), |at| format!("{path}:{}", at + 1))
+    text.lines().position(is_it).map(|at| at + 1)
 }
 
 fn has(config: &Config, option: &str) -> bool {

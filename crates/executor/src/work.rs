@@ -57,7 +57,7 @@ pub(crate) fn after_load(task: &Task<'_>, test: &str, control: &mut RunControl<'
     let mut admin = task.arm.admin("running after_load")?;
     for sql in statements {
         control.progress.action_progress("after the load", 0.0, None);
-        admin.query(sql).map_err(Error::session(&task.arm.name, &format!("after_load: {sql}")))?;
+        admin.query(sql).map_err(Error::of_statement(&task.arm.name, "after_load"))?;
         control.check()?;
     }
     drop(admin);

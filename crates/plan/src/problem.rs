@@ -16,7 +16,7 @@ pub struct Problem {
     /// The place in messages: `[workload] rows`.
     pub place: String,
     pub what: String,
-    /// What to do about it.
+    /// What to do about it; empty if that is part of `what`.
     pub remedy: String,
 }
 
@@ -31,7 +31,7 @@ pub struct PlanErrors {
 impl std::error::Error for PlanErrors {}
 
 /// A longer text is not printed again.
-const REPEATED_BYTES_MAX: usize = 160;
+const REPEATED_BYTES_MAX: usize = 100;
 
 /// One paragraph per mistake, then their number.
 impl fmt::Display for PlanErrors {
@@ -72,7 +72,11 @@ impl Problem {
                 if !problem.place.is_empty() {
                     write!(f, "{}: ", problem.place)?;
                 }
-                write!(f, "{}\n    {}", problem.what, problem.remedy)
+                f.write_str(&problem.what)?;
+                match problem.remedy.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "\n    {}", problem.remedy),
+                }
             }
         }
         Paragraph(self, file)

@@ -3,6 +3,7 @@
 use rqps_builds::Build;
 use rqps_model::{Dbms, LeftOut, size_bytes};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
@@ -26,9 +27,9 @@ pub struct Config {
     /// Options that are not used since a build refuses their values, from comments `# rqps: refused: REASON`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<LeftOut>,
-    /// Whether it includes a shipped config.
-    #[serde(default)]
-    pub includes_shipped: bool,
+    /// Options as an included shipped config has them, which is for several versions.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub shipped: BTreeSet<String>,
     /// The text as read, with included files expanded.
     pub text: String,
 }

@@ -1,5 +1,6 @@
 //! Loads configs: shipped ones by name, files by path, both with their includes.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rqps_builds::plain_file::{TEXT_BYTES_MAX, read_text};
@@ -233,7 +234,8 @@ struct Reader<'a> {
     limits: &'a HostLimits,
     settings: Vec<Setting>,
     other_sections: Vec<String>,
-    includes_shipped: bool,
+    /// Options that a shipped config set last.
+    shipped: BTreeSet<String>,
     /// Whether includes of shipped configs stay as they are in the text, unread.
     keeps_shipped: bool,
     text: String,
@@ -248,7 +250,7 @@ impl<'a> Reader<'a> {
             limits,
             settings: Vec::new(),
             other_sections: Vec::new(),
-            includes_shipped: false,
+            shipped: BTreeSet::new(),
             keeps_shipped: false,
             text: String::new(),
         }
@@ -263,7 +265,7 @@ impl<'a> Reader<'a> {
             other_sections: self.other_sections,
             loose: Vec::new(),
             refused: Vec::new(),
-            includes_shipped: self.includes_shipped,
+            shipped: self.shipped,
             text: self.text,
         };
         with_settings(empty, self.settings)
@@ -272,7 +274,6 @@ impl<'a> Reader<'a> {
     fn read(&mut self, source: &Source, depth: usize) -> Result<()> {
         let content = match source {
             Source::Shipped(name) => {
-                self.includes_shipped = true;
                 self.system.shipped_text(name, self.limits).ok_or_else(|| unknown_config(self.dbms, name))?
             }
             Source::File(path) => read_text(path)
@@ -323,7 +324,8 @@ impl<'a> Reader<'a> {
                     for included in sources {
                         self.read(&included, depth + 1).map_err(|error| match error {
                             Error::UnknownConfig { dbms, name, nearest, .. } => syntax_error(format!(
-                                "no config of {dbms} is named `{name}`; near: {nearest}. A file has a path or an ending"
+                                "no config of {dbms} is named `{name}`. {} A file has a path or an ending",
+                                meant(dbms, &name, &nearest)
                             )),
                             other => other,
                         })?;
@@ -334,7 +336,13 @@ impl<'a> Reader<'a> {
                     }
                     continue;
                 }
-                Line::Option(setting) => self.settings.push(setting),
+                Line::Option(setting) => {
+                    match source {
+                        Source::Shipped(_) => self.shipped.insert(setting.name.clone()),
+                        Source::File(_) => self.shipped.remove(&setting.name),
+                    };
+                    self.settings.push(setting);
+                }
                 Line::Other(section) if self.other_sections.contains(&section) => {}
                 Line::Other(section) => self.other_sections.push(section),
             }
@@ -406,6 +414,12 @@ fn beside(name: &str) -> Option<String> {
 fn names_in(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(FILES_MAX);
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// `Did you mean `sized`?`, or the nearest names.
+fn meant(dbms: Dbms, name: &str, nearest: &str) -> String {
+    let names = systems::get(dbms).shipped().iter().map(|(known, _)| *known);
+    did_you_mean(name, names).unwrap_or_else(|| format!("Near: {nearest}."))
 }
 
 fn unknown_config(dbms: Dbms, name: &str) -> Error {
@@ -529,7 +543,7 @@ mod tests {
         let copy = elsewhere.path().join("mine.conf");
         fs::write(&copy, text).unwrap();
         let copied = load_config_for(Dbms::Postgres, "", copy.to_str().unwrap(), &LIMITS).unwrap();
-        assert_eq!((copied.hash, copied.includes_shipped), (config.hash, true));
+        assert_eq!((copied.hash, copied.shipped), (config.hash, config.shipped));
         let mysql = |path: &Path| load_config_for(Dbms::Mysql, "", path.to_str().unwrap(), &LIMITS).unwrap();
         fs::write(dir.path().join("more.cnf"), "[mysqld]\nsort_buffer_size = 2M\n").unwrap();
         let own = "[mysqld]\n!include sized\n!include more.cnf\nmax_connections = 7\n";

@@ -11,7 +11,7 @@ use crate::applied;
 use crate::config::Config;
 use crate::data_dir::make_private_dir;
 use crate::error::{Error, Result};
-use crate::option::{Line, REFUSED};
+use crate::option::REFUSED;
 use crate::process::exists;
 use crate::system::Known;
 use crate::systems;
@@ -47,24 +47,11 @@ impl UnknownOption {
 /// # Errors
 /// If the build's server program cannot be asked.
 pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<UnknownOption>> {
-    let system = systems::get(build.dbms);
-    let sets = |text: &str, option: &str| {
-        let mut section = String::new();
-        text.lines().any(|line| {
-            match system.line(&mut section, line, &build.version) {
-                Ok(Line::Option(setting)) => setting.name == option,
-                // Of another version.
-                _ => line.split([' ', '=']).next().unwrap_or_default().replace('-', "_") == option,
-            }
-        })
-    };
-    let is_shipped =
-        |option: &str| config.includes_shipped && system.shipped().iter().any(|(_, text)| sets(text, option));
     let options: Vec<&str> = config
         .options
         .iter()
         .map(|(option, _)| option.as_str())
-        .filter(|option| !is_shipped(option))
+        .filter(|option| !config.shipped.contains(*option))
         .collect();
     if options.is_empty() {
         return Ok(Vec::new());

@@ -7,7 +7,7 @@
 mod plan;
 pub mod step;
 
-pub(crate) use plan::read_tests;
+pub(crate) use plan::{ALL_TESTS, read_tests};
 pub use plan::{MicroPlan, Microbenchmarks, WriteWork};
 
 use crate::model::{Expect, Key, Param, Part, Protocol, Statement, Table, Test};

@@ -73,12 +73,11 @@ pub fn count_only_what_fits(plan: &mut Plan) {
     if seconds > budget_s {
         plan.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
         out::message(&format!(
-            "costs are CPU time: with instructions counted as well, the first verdicts would take about {}{}, longer than the \
-             budget of {}; --budget {:.0}m leaves time for both",
-            duration_text(seconds),
-            busy.note_of(quiet_s),
+            "costs are CPU time: the budget of {} is too short to count instructions as well. With --budget {:.0}m the first \
+             verdicts would have both{}",
             duration_text(budget_s),
-            (seconds / 60.0).ceil()
+            (seconds / 60.0).ceil(),
+            if busy.is_busy() { ", while others use as much as now" } else { "" }
         ));
     }
 }

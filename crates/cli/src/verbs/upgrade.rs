@@ -75,7 +75,7 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     let folder = RunFolder::at(&execution.folder())?;
     folder.keep_upgrade_options(&options)?;
     let result = execute(context, execution);
-    if let Some(cause) = cause(&result).filter(|cause| cause.needs_new_run()) {
+    if let Some(cause) = cause(&result).filter(|cause| cause.refuses_config()) {
         let text = not_started(&cause.short_text(), args.config.as_deref(), &options);
         out::write_file(&folder.path().join(UPGRADE_FILE), text.clone())?;
         out::message(&format!("\n{text}"));
@@ -127,11 +127,18 @@ pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCo
         conclude(context, folder)?;
         Ok(ExitCode::SUCCESS)
     });
-    if !is_concluded && cause(&ended).is_none_or(|cause| !cause.needs_new_run()) {
+    let cause = cause(&ended);
+    if !is_concluded && cause.is_none_or(|cause| !cause.refuses_config()) {
+        let begins_anew = cause.is_some_and(rqps_executor::Error::needs_new_run);
         // Why the run ended is told, whether or not more can be.
-        let _told = write_so_far(&folder, goes_on).and_then(|()| print(context, &folder));
+        let _told = write_so_far(&folder, if begins_anew { ends_here } else { goes_on })
+            .and_then(|()| print(context, &folder));
     }
     ended
+}
+
+fn ends_here(_: &RunFolder) -> String {
+    "Not finished: a statement of the plan is refused. Correct it and start a new upgrade.".to_owned()
 }
 
 fn goes_on(folder: &RunFolder) -> String {

@@ -260,9 +260,14 @@ fn own_scripts_run_in_blocks_on_mysql_with_names_and_texts_in_quotes() {
     bench.call(&["run", good.to_str().unwrap()]).expect(0);
     assert!(bench.run().windows.iter().all(|window| window.valid()) && !bench.run().windows.is_empty());
     let mistyped = fs::read_to_string(&good).unwrap().replace("SELECT v,", "SELEC v,");
+    fs::write(bench.path().join("also.sql"), "SELECT 1;\nSELECT nope FROM `my t`;\n").unwrap();
+    let mistyped = mistyped.replace("look =", "also = \"also.sql\"\nlook =");
     let mistyped = bench.plan_text(&mistyped);
     let refused = bench.call(&["run", mistyped.to_str().unwrap()]).expect(3);
-    assert!(refused.stderr.contains("SQL syntax") && refused.stderr.contains("look"), "{}", refused.stderr);
+    let said = &refused.stderr;
+    assert!(said.contains("  [sql.tests] look, line 2: ") && said.contains("SQL syntax"), "{said}");
+    assert!(said.contains("  also.sql:2: Unknown column 'nope'"), "both at once: {said}");
+    assert!(said.contains("start a new run") && !said.contains("rqps resume"), "{said}");
     let status = bench.call(&["status", "last", "--json"]).expect(0).stdout;
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     assert_eq!(status["actions_done"], 0, "it shows before a load is done: {status}");

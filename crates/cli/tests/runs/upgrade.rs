@@ -49,7 +49,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     );
     fs::write(bench.folder().join("upgrade.md"), "").unwrap();
     let resumed = bench.call(&["resume", "last", "--more", "10m"]).expect(0);
-    let warned = format!("warning: postgres-{new} does not know `operator_precedence_warning` of");
+    let warned = format!("warning: postgres-{new} does not know `operator_precedence_warning` (");
     assert!(ended.stderr.contains(&warned), "{}", ended.stderr);
     let output = resumed.stdout;
     assert!(
@@ -141,7 +141,7 @@ fn an_upgrade_that_fails_midway_ends_in_a_report() {
     for text in [&ended.stdout, &written] {
         assert!(text.contains("Upgrade from ") && text.contains("Nothing is judged: "), "{text}");
     }
-    assert!(written.starts_with("Not finished: `rqps resume "), "{written}");
+    assert!(written.starts_with("Not finished: a statement of the plan is refused. "), "{written}");
 }
 
 /// What was found of options is not lost with the run.

@@ -7,12 +7,13 @@ use crate::control::RunControl;
 use crate::driver::{Driver, Job, Loaded, Window, work_of};
 use crate::error::{Error, Result};
 use crate::system::Admin;
-use rqps_driver::Observer;
+use rqps_driver::{Observer, StepError};
 use rqps_model::{FixedWork, counted};
 use rqps_plan::{Benchmark, Driver as Program, Plan, StepDef};
 use rqps_store::Load;
-use rqps_workloads::Dialect;
 use rqps_workloads::sql::{Dump, DumpReader, Item, Sql, SqlPlan};
+use rqps_workloads::{Dialect, Test};
+use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -22,7 +23,7 @@ pub static CLIENTS: &dyn Driver = &OwnClients;
 struct OwnClients;
 
 impl OwnClients {
-    /// Prepares the statements of every test once, so that mistakes show before other arms are loaded.
+    /// Prepares the statements of every test once, so that all mistakes show before other arms are loaded.
     fn prepare_all(
         &self,
         plan: &Plan,
@@ -30,18 +31,55 @@ impl OwnClients {
         admin: &mut dyn Admin,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
+        let work = work_of::<SqlPlan>(self, plan)?;
+        let mut refused: Vec<String> = Vec::new();
+        let mut prepared = BTreeSet::new();
         for step in plan.workload.steps.iter().filter_map(|name| plan.step(name)) {
-            control.check()?;
-            let step = StepDef { clients: 1, ..step };
-            let nothing = FixedWork { warmup: vec![0], window: vec![0] };
-            let mut window = self.prepare(Job::of_work(plan, &step, 0, nothing), arm, admin)?;
-            window.run(&mut Unobserved { stop: control.stop }).map_err(|source| Error::Step {
-                arm: arm.name.clone(),
-                step: step.name.clone(),
-                source,
-            })?;
+            // The same with other numbers of clients is the same.
+            let Some(test) = work.test(&step.test).filter(|test| prepared.insert(test.name)) else {
+                continue;
+            };
+            let mut prepare = |test| self.prepare_once((plan, &step), test, arm, admin, control);
+            let Err(error) = prepare(test) else { continue };
+            // It names the first of the test's statements that are refused.
+            let mut is_found = false;
+            for (place, alone) in work.statements(&step.test) {
+                if let Err(Error::Step { source: StepError::Client { source, .. }, .. }) = prepare(alone) {
+                    let said = Error::of_statement(&arm.name, &place)(*source);
+                    let Error::Refused { statements, .. } = said else { return Err(said) };
+                    is_found = true;
+                    // A script can be a test and in mixes.
+                    let is_new = statements.iter().all(|one| !refused.contains(one));
+                    refused.extend(statements.into_iter().filter(|_| is_new));
+                }
+            }
+            if !is_found {
+                return Err(error);
+            }
         }
-        Ok(())
+        match refused.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Refused { arm: arm.name.clone(), statements: refused }),
+        }
+    }
+
+    /// Prepares the statements of a test in a session of its own.
+    fn prepare_once(
+        &self,
+        (plan, step): (&Plan, &StepDef),
+        test: &'static Test,
+        arm: &ActiveArm,
+        admin: &mut dyn Admin,
+        control: &mut RunControl<'_>,
+    ) -> Result<()> {
+        control.check()?;
+        let step = StepDef { clients: 1, ..step.clone() };
+        let nothing = FixedWork { warmup: vec![0], window: vec![0] };
+        let mut window =
+            window((Program::Rqps, self), test, Job::of_work(plan, &step, 0, nothing), arm, admin)?;
+        let ended = window.run(&mut Unobserved { stop: control.stop });
+        let failed = |source| Error::Step { arm: arm.name.clone(), step: step.name.clone(), source };
+        ended.map(drop).map_err(failed)
     }
 }
 
@@ -58,14 +96,15 @@ fn load_dump((dump, dialect): (&Dump, Dialect), arm: &ActiveArm, control: &mut R
         let percent = 100.0 * reader.bytes() as f64 / dump.bytes.max(1) as f64;
         control.progress.action_progress("dump", start.elapsed().as_secs_f64(), Some((percent, "%")));
         let failed = |line: usize, source| {
-            Error::session(&arm.name, &format!("loading line {line} of {}", dump.path.display()))(source)
+            Error::of_statement(&arm.name, &format!("{}:{line}", dump.path.display()))(source)
         };
         match item {
             Item::Statement { piece, optional } => match admin.query(&piece.text) {
                 Err(rqps_wire::Error::Db { .. }) if optional => {}
                 outcome => outcome.map(drop).map_err(|source| failed(piece.line, source))?,
             },
-            Item::Copy { line, statement } => {
+            Item::Copy { statement } => {
+                let before = reader.lines();
                 let stop = control.stop;
                 let mut next = |rows: &mut Vec<u8>| match stop.load(Ordering::Relaxed) {
                     true => Err("interrupted".to_owned()),
@@ -73,7 +112,7 @@ fn load_dump((dump, dialect): (&Dump, Dialect), arm: &ActiveArm, control: &mut R
                 };
                 let copied = admin.copy_rows(&statement, &mut next);
                 control.check()?;
-                copied.map_err(|source| failed(line, source))?;
+                copied.map_err(|source| failed(before + row_of(&source), source))?;
             }
         }
     }
@@ -83,6 +122,16 @@ fn load_dump((dump, dialect): (&Dump, Dialect), arm: &ActiveArm, control: &mut R
             "it is not the file with which this run began: restore that, or begin another run".to_owned(),
         )),
     }
+}
+
+/// The row of a COPY that is refused, from 1; 0 if the server does not tell.
+fn row_of(error: &rqps_wire::Error) -> usize {
+    let rqps_wire::Error::Db { detail: Some(context), .. } = error else { return 0 };
+    let number = |part: &str| {
+        let digits: String = part.strip_prefix("line ")?.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    context.split(", ").find_map(number).unwrap_or(0)
 }
 
 /// The tables that the load created, but for those that it dropped or that nobody can read, and the rows of all
@@ -148,8 +197,8 @@ impl Driver for OwnClients {
         for piece in work.schema() {
             control.check()?;
             control.progress.action_progress("schema", start.elapsed().as_secs_f64(), None);
-            let doing = format!("running the statement on line {} of the schema", piece.line);
-            admin.query(&piece.text).map_err(Error::session(&arm.name, &doing))?;
+            let place = work.schema_line(piece.line);
+            admin.query(&piece.text).map_err(Error::of_statement(&arm.name, &place))?;
         }
         let load_us = start.elapsed().as_micros() as u64;
         self.prepare_all(plan, arm, &mut *admin, control)?;

@@ -11,6 +11,7 @@ use rqps_model::{BuildSource, BuildSpec, Counter, Dbms, Settle};
 use rqps_probe::work::Work;
 use rqps_servers::{Applied, Config, Error as Refusal, HostLimits, HowCopied, ServerSpec, UnknownOption};
 use rqps_wire::{Error as Wire, Table};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -67,7 +68,7 @@ impl System for Ledgers {
             other_sections: Vec::new(),
             loose: Vec::new(),
             refused: Vec::new(),
-            includes_shipped: false,
+            shipped: BTreeSet::new(),
             text: String::new(),
         })
     }

@@ -12,7 +12,7 @@ use rqps_store::{ActionRecord, Outcome, PROFILE_KIND, Run};
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::number;
-use crate::tables::certificate;
+use crate::tables::{certificate, footnotes};
 
 /// The table and the notes; empty if there were no problems.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
@@ -69,10 +69,12 @@ fn remarks(action: &ActionRecord) -> Vec<(&'static str, String)> {
 
 fn notes(comparison: &Comparison<'_>) -> Vec<String> {
     let notes = comparison.runs().into_iter().flat_map(|run| &run.notes);
-    notes
-        .map(|note| {
-            let arm = note.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
-            format!("{} {arm}{}", number::utc(note.at_ms), note.text)
-        })
-        .collect()
+    let notes = notes.map(|note| {
+        let arm = note.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
+        format!("{} {arm}{}", number::utc(note.at_ms), note.text)
+    });
+    // Of a sequence the table of rates has them.
+    let of_blocks = comparison.runs().iter().any(|run| !run.blocks.is_empty());
+    let options = if of_blocks { footnotes::of_options(comparison) } else { Vec::new() };
+    notes.chain(options).collect()
 }

@@ -115,7 +115,7 @@ pub(super) fn decode(frame: &[u8]) -> io::Result<Message> {
 }
 
 pub(super) fn server_error(mut fields: ErrorFields<'_>) -> io::Result<ServerError> {
-    let mut error = ServerError::default();
+    let (mut error, mut context) = (ServerError::default(), None);
     while let Some(field) = fields.next()? {
         let value = String::from_utf8_lossy(field.value_bytes()).into_owned();
         match field.type_() {
@@ -123,8 +123,14 @@ pub(super) fn server_error(mut fields: ErrorFields<'_>) -> io::Result<ServerErro
             b'M' => error.message = value,
             b'D' => error.detail = Some(value.into()),
             b'H' => error.hint = Some(value.into()),
+            b'W' => context = value.lines().next().map(str::to_owned),
             _ => {}
         }
+    }
+    // It tells the row of a COPY.
+    if let Some(context) = context {
+        let detail = error.detail.map_or_else(|| context.clone(), |detail| format!("{context}: {detail}"));
+        error.detail = Some(detail.into());
     }
     Ok(error)
 }

@@ -13,7 +13,7 @@ use toml::Table;
 
 use super::options::{self, DB_BENCH_KEYS, DbBenchOptions};
 use super::{KEY_BYTES, Kind, OVERWRITESOME, OVERWRITTEN, SEQUENCE, TESTS, test_by_name};
-use crate::microbenchmarks::{WriteWork, read_tests};
+use crate::microbenchmarks::{ALL_TESTS, WriteWork, read_tests};
 
 const WORKLOAD_KEYS: [&str; 8] = [
     "benchmark",
@@ -116,7 +116,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         settle_seconds_max: settle.map_or(settle_default, |found| found.value as u32),
         steps: steps.unwrap_or_else(|| SEQUENCE.map(str::to_owned).to_vec()),
     };
-    let tests = read_tests(top, problems, &shared_keys, &unknown);
+    let tests = read_tests(top, problems, &shared_keys, &unknown, ALL_TESTS);
     let write_work = workload
         .choice("write_work", &[("as-base", WriteWork::AsBase), ("time", WriteWork::Time)])
         .unwrap_or(WriteWork::Time);

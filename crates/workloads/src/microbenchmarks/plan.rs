@@ -152,7 +152,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
             _ => listed.iter().map(|step| step.value.clone()).collect(),
         },
     };
-    let mut tests = read_tests(plan.top, problems, &workload, &unknown_step);
+    let mut tests = read_tests(plan.top, problems, &workload, &unknown_step, ALL_TESTS);
     workload.steps = shared::each_with_clients(workload.steps, &clients);
     shared::add_clients(&mut tests, &workload.steps);
     if plan.protocol == Protocol::Sequence {
@@ -340,17 +340,22 @@ fn unknown_step(name: &str) -> Option<String> {
     Some(step::did_you_mean(name).unwrap_or_else(|| all.to_owned()))
 }
 
-/// Reads the tables `[test.NAME]`, by step name.
+/// The place of keys that are of all tests.
+pub(crate) const ALL_TESTS: &str = "[workload], for all tests";
+
+/// Reads the tables `[test.NAME]`, by step name. `home_of_rows` says where the rows of a test are written.
 pub(crate) fn read_tests(
     top: &Section<'_>,
     problems: &Problems<'_>,
     workload: &Workload,
     unknown_step: &dyn Fn(&str) -> Option<String>,
+    home_of_rows: &str,
 ) -> BTreeMap<String, TestOptions> {
     let mut found = BTreeMap::new();
     if let Some((at, DeValue::Array(_))) = top.node("test").map(|(at, node)| (at, node.get_ref())) {
-        let remedy = "[test.NAME] has options of one test. Statements of your own are tests of `benchmark = \"sql\"`: write \
-                      them in [sql.tests].";
+        let remedy = "[test.NAME] has options of one test. Statements of your own are tests of `benchmark = \"sql\"`: \
+                      write them in [sql.tests], what is to be there before in `schema` of [sql], and what one arm \
+                      alone has in its `after_load`.";
         problems.error(&at, "[[test]]", "a plan has no such list", remedy);
         return found;
     }
@@ -368,7 +373,7 @@ pub(crate) fn read_tests(
         let Some(section) = all.table(name, &place) else {
             continue;
         };
-        check_test_keys(&section, name);
+        check_test_keys(&section, name, home_of_rows);
         let options = read_options(&section, problems, name, workload);
         let runs = |step: &String| {
             step == name || step.strip_suffix(".pre") == Some(name) || shared::without_clients(step).0 == name
@@ -384,11 +389,10 @@ pub(crate) fn read_tests(
 }
 
 /// Also catches `[test.scan.warm]`, which in TOML is a table in `[test.scan]`, not the step `scan.warm`.
-fn check_test_keys(section: &Section<'_>, name: &str) {
+fn check_test_keys(section: &Section<'_>, name: &str, home_of_rows: &str) {
     section.check_keys(&TEST_KEYS, |key| match key {
-        "tables" | "rows" | "driver" | "transport" | "delete_share_max" => {
-            Some("[workload], for all tests".to_owned())
-        }
+        "rows" => Some(home_of_rows.to_owned()),
+        "tables" | "driver" | "transport" | "delete_share_max" => Some(ALL_TESTS.to_owned()),
         _ if SUFFIXES.contains(&key) => {
             Some(format!("a table of its own: [test.\"{name}.{key}\"], with the quotes"))
         }

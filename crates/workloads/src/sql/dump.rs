@@ -166,7 +166,7 @@ pub enum Item {
         optional: bool,
     },
     /// A `COPY … FROM stdin`. [`DumpReader::copy_rows`] reads its rows, which come next.
-    Copy { line: usize, statement: String },
+    Copy { statement: String },
 }
 
 /// Reads the parts of a dump in order.
@@ -185,6 +185,11 @@ impl<R: BufRead> DumpReader<R> {
     pub fn new(source: R, dialect: Dialect) -> Self {
         let delimiter = DELIMITER.to_owned();
         Self { source, dialect, delimiter, lines: 0, bytes: 0, sum: Sha256::new(), items: VecDeque::new() }
+    }
+
+    /// Lines read.
+    pub fn lines(&self) -> usize {
+        self.lines
     }
 
     /// Bytes read.
@@ -316,7 +321,7 @@ fn item(piece: Piece, dialect: Dialect, lines_before: usize) -> Option<Item> {
     let mut from_end = upper.split_whitespace().rev();
     let takes_rows = from_end.next() == Some("STDIN") && from_end.next() == Some("FROM");
     if dialect == Dialect::Postgres && starts(&["COPY"]) && takes_rows {
-        return Some(Item::Copy { line: piece.line, statement: piece.text });
+        return Some(Item::Copy { statement: piece.text });
     }
     // Comments that MySQL reads: `/*!40101 SET …`.
     let of_mysql =
@@ -371,7 +376,8 @@ mod tests {
                 Item::Statement { piece, optional } => {
                     format!("{} {}{}", piece.line, if optional { "? " } else { "" }, piece.text)
                 }
-                Item::Copy { line, statement } => {
+                Item::Copy { statement } => {
+                    let line = reader.lines();
                     let mut rows = Vec::new();
                     while reader.copy_rows(&mut rows)? {}
                     format!("{line} {statement}: {}", String::from_utf8_lossy(&rows))

@@ -4,13 +4,13 @@ mod capture;
 mod dump;
 mod pieces;
 mod script;
+mod scripted;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rqps_model::{Dbms, Group, Limit, Role, Unit, Warmup, counted, did_you_mean};
+use rqps_model::{Dbms, Limit, Role, Warmup, counted, did_you_mean};
 use rqps_plan::reader::{Found, Node, Section};
 use rqps_plan::{
     ActionKind, Benchmark, BenchmarkParts, Driver, Plan, Protocol, Reading, StepDef, TestOptions, Work,
@@ -22,11 +22,12 @@ pub use capture::plan_of;
 pub use dump::{Dump, DumpReader, Item, dialect_of_address};
 pub use pieces::Piece;
 use pieces::{created_tables, split};
+use script::WEIGHTS;
+use scripted::{alone, test, test_of_mix};
 
 use crate::Dialect;
-use crate::microbenchmarks::{QUERIES, read_tests};
-use crate::model::Protocol as Sending;
-use crate::model::{Key, Param, Part, Script, Statement, Table as TableChoice, Test};
+use crate::microbenchmarks::read_tests;
+use crate::model::Test;
 
 const WORKLOAD_KEYS: [&str; 8] = [
     "benchmark",
@@ -39,19 +40,15 @@ const WORKLOAD_KEYS: [&str; 8] = [
     "steps",
 ];
 const SQL_KEYS: [&str; 4] = ["dump", "schema", "rows", "tests"];
+/// Where the rows that a statement returns or changes are written.
+const ROWS_OF_STATEMENT: &str =
+    "the script, before the statement that returns or changes so many: -- rows: 5";
 /// End of the name of a file, in place of SQL.
 const FILE_END: &str = ".sql";
 /// Rows of all tables together if a plan does not say.
 const ROWS_DEFAULT: u64 = 100_000;
-/// Weights of scripts. Those of pgbench are no larger.
-const WEIGHTS: RangeInclusive<u64> = 1..=1_000_000;
 /// Bytes of a row with its index entries, for estimates.
 const ROW_BYTES: u64 = 200;
-
-/// What an event of a mix is.
-static TRANSACTIONS: Unit = Unit::new("transactions", "a transaction", "transaction", "transactions");
-
-static GROUP: Group = Group::new(1, "sql", "own SQL", "sql");
 
 /// Own SQL.
 pub struct Sql;
@@ -96,10 +93,27 @@ pub struct SqlPlan {
     rows: Option<u64>,
     seconds: u32,
     warmup: Warmup,
+    /// The schema's file as the plan names it, if it does.
+    schema_file: Option<String>,
     /// Scripts by name.
-    scripts: BTreeMap<String, String>,
+    scripts: BTreeMap<String, Written>,
     mixes: BTreeMap<String, Mix>,
     tests: BTreeMap<String, &'static Test>,
+}
+
+/// A script as it is written.
+#[derive(Debug, Clone)]
+struct Written {
+    text: String,
+    /// The file as the plan names it, if it does.
+    file: Option<String>,
+    /// The lines of its statements.
+    lines: Vec<usize>,
+}
+
+/// The place of a line in messages: `browse.sql:3`, or in the plan.
+fn line_at(file: Option<&str>, place: &str, line: usize) -> String {
+    file.map_or_else(|| format!("{place}, line {line}"), |file| format!("{file}:{line}"))
 }
 
 /// The scripts of a test that runs one of them in each event, with their weights.
@@ -108,6 +122,9 @@ type Mix = BTreeMap<String, u32>;
 fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let Reading { top, workload, problems, .. } = *plan;
     workload.check_keys(&WORKLOAD_KEYS, |key| match key {
+        "rows" => Some(format!(
+            "[sql], if it is of all tables together, for estimates; else in {ROWS_OF_STATEMENT}"
+        )),
         _ if SQL_KEYS.contains(&key) => Some("[sql]".to_owned()),
         _ if plan.plan_keys.contains(&key) => Some(shared::TOP.to_owned()),
         _ => None,
@@ -117,7 +134,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         let remedy = "Add [sql] with `schema` or `dump`, and a script for each test in [sql.tests].";
         problems.missing(&(0..0), "[sql]", "missing", remedy);
     }
-    let OwnSql { dump, schema, pieces, rows, scripts, mixes, named } =
+    let OwnSql { dump, schema, schema_file, pieces, rows, scripts, mixes, named } =
         section.map(|section| read_sql(&section, plan)).unwrap_or_default();
     let names: BTreeSet<String> = scripts.keys().chain(mixes.keys()).cloned().collect();
     let unknown = |step: &str| -> Option<String> {
@@ -147,7 +164,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
             steps.into_iter().map(|step| step.value).collect()
         }),
     };
-    let mut tests = read_tests(top, problems, &shared_keys, &unknown);
+    let mut tests = read_tests(top, problems, &shared_keys, &unknown, ROWS_OF_STATEMENT);
     shared_keys.steps = shared::each_with_clients(shared_keys.steps, &clients);
     shared::add_clients(&mut tests, &shared_keys.steps);
     let of_dump = dump.iter().flat_map(|dump| dump.tables.iter().cloned());
@@ -164,8 +181,9 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         mixes,
         dump,
         schema,
+        schema_file,
         pieces,
-        scripts: scripts.into_iter().map(|(name, (text, _))| (name, text)).collect(),
+        scripts: scripts.into_iter().map(|(name, (written, _))| (name, written)).collect(),
     };
     BenchmarkParts { workload: shared_keys, tests, work: Work::new(work) }
 }
@@ -175,10 +193,10 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
 struct OwnSql {
     dump: Option<Dump>,
     schema: String,
+    schema_file: Option<String>,
     pieces: Vec<Piece>,
     rows: Option<u64>,
-    /// Texts and scripts by name.
-    scripts: BTreeMap<String, (String, script::Script)>,
+    scripts: BTreeMap<String, (Written, script::Script)>,
     mixes: BTreeMap<String, Mix>,
     /// Names of all tests, also of those with mistakes.
     named: BTreeSet<String>,
@@ -224,10 +242,13 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             }
         }
     };
+    let file = |section: &Section<'_>, key: &str| -> Option<String> {
+        section.text(key).map(|found| found.value.to_owned()).filter(|value| is_file(value))
+    };
     // A line of the script is one of its file.
-    let in_file = |section: &Section<'_>, key: &str, why: String| match section.text(key) {
-        Some(Found { value, .. }) if is_file(value) => format!("{value}: {why}"),
-        _ => why,
+    let in_file = |section: &Section<'_>, key: &str, why: String| match file(section, key) {
+        Some(file) => format!("{file}: {why}"),
+        None => why,
     };
     let dump = dump::read(section, plan);
     let schema = text(section, "schema");
@@ -244,7 +265,7 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             });
             for why in tables.err().unwrap_or_default() {
                 let why = in_file(section, "schema", why);
-                problems.error(at, section.place_of("schema"), why, "Correct the schema.");
+                problems.error(at, section.place_of("schema"), why, "");
             }
         }
         None if section.node("schema").is_none() && section.node("dump").is_none() => {
@@ -255,8 +276,9 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
         None => {}
     }
     let rows = section.integer("rows", 1..=*limits::ROWS.end()).map(|found| found.value);
+    let schema_file = schema.as_ref().and_then(|_| file(section, "schema"));
     let schema = schema.map(|found| found.value).unwrap_or_default();
-    let mut sql = OwnSql { dump, schema, pieces, rows, ..OwnSql::default() };
+    let mut sql = OwnSql { dump, schema, schema_file, pieces, rows, ..OwnSql::default() };
     let Some(tests) = section.table("tests", "[sql.tests]").filter(|tests| tests.entries().next().is_some())
     else {
         let remedy = "Add [sql.tests] with a script for each test, such as by-id = \"SELECT 1;\".";
@@ -276,10 +298,12 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
         let Some(Found { value, at }) = text(&tests, name) else { continue };
         match in_every_dialect(plan.dbms, |dialect| script::parse(&value, dialect)) {
             Ok(script) => {
-                sql.scripts.insert(name.to_owned(), (value, script));
+                let lines = script.statements.iter().map(|one| one.line).collect();
+                let written = Written { text: value, file: file(&tests, name), lines };
+                sql.scripts.insert(name.to_owned(), (written, script));
             }
             Err(mistakes) => mistakes.into_iter().for_each(|why| {
-                problems.error(&at, &place, in_file(&tests, name, why), "Correct the script.");
+                problems.error(&at, &place, in_file(&tests, name, why), "");
             }),
         }
     }
@@ -345,61 +369,6 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// The test of a script. It is leaked, as tests live as long as the program; a program reads few plans.
-fn test(name: &str, script: &script::Script) -> &'static Test {
-    let parts = vec![part("", 0, script)].leak();
-    let test = Test::new(leak(name.to_owned()), &GROUP, &QUERIES, 1, parts, "A script of the plan.");
-    let draws = script.draws.clone().leak();
-    Box::leak(Box::new(Test { transaction: script.transaction, draws, ..test }))
-}
-
-/// The test of a mix of scripts.
-fn test_of_mix(name: &str, mix: &Mix, scripts: &BTreeMap<String, (String, script::Script)>) -> &'static Test {
-    let (mut draws, mut parts, mut mixed) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, weight) in mix {
-        // A script with a mistake has been reported.
-        let Some((_, script)) = scripts.get(name) else { continue };
-        parts.push(part(&format!("{name}/"), draws.len(), script));
-        mixed.push(Script {
-            name: leak(name.clone()),
-            weight: *weight,
-            transaction: script.transaction,
-            draws: (draws.len(), script.draws.len()),
-        });
-        draws.extend_from_slice(&script.draws);
-    }
-    let test = Test::new(
-        leak(name.to_owned()),
-        &GROUP,
-        &TRANSACTIONS,
-        1,
-        parts.leak(),
-        "A mix of scripts of the plan, drawn by weight.",
-    );
-    Box::leak(Box::new(Test { draws: draws.leak(), scripts: mixed.leak(), ..test }))
-}
-
-/// The statements of a script. Their kinds begin with `prefix`; the script's first draw is number `first_draw`.
-fn part(prefix: &str, first_draw: usize, script: &script::Script) -> Part {
-    let statement = |(at, parsed): (usize, &script::Parsed)| {
-        let word: String = parsed.sql.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
-        let drawn = |variable: &u16| Param::Drawn(first_draw as u16 + variable);
-        Statement {
-            kind: leak(format!("{prefix}{}-{}", at + 1, word.to_lowercase())),
-            sql: leak(parsed.sql.clone()),
-            params: parsed.variables.iter().map(drawn).collect::<Vec<_>>().leak(),
-            protocol: Sending::Prepared,
-            expect: parsed.expect,
-        }
-    };
-    let statements: Vec<Statement> = script.statements.iter().enumerate().map(statement).collect();
-    Part { table: TableChoice::OfClient, key: Key::None, times: 1, statements: statements.leak() }
-}
-
-fn leak(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
-}
-
 impl SqlPlan {
     /// Loaded before the schema.
     pub fn dump(&self) -> Option<&Dump> {
@@ -413,6 +382,27 @@ impl SqlPlan {
 
     pub fn test(&self, name: &str) -> Option<&'static Test> {
         self.tests.get(name).copied()
+    }
+
+    /// The place of a line of the schema in messages.
+    pub fn schema_line(&self, line: usize) -> String {
+        line_at(self.schema_file.as_deref(), "[sql] schema", line)
+    }
+
+    /// Each statement of a test as a test of its own, with its place in messages.
+    pub fn statements(&self, test: &str) -> Vec<(String, &'static Test)> {
+        let mixed = self.mixes.get(test);
+        let scripts = mixed.map_or_else(|| vec![test], |mix| mix.keys().map(String::as_str).collect());
+        let mut all = Vec::new();
+        for name in scripts {
+            let (Some(script), Some(whole)) = (self.scripts.get(name), self.test(name)) else { continue };
+            let statements = whole.parts.iter().flat_map(|part| part.statements.chunks(1));
+            for (line, statements) in script.lines.iter().zip(statements) {
+                let place = line_at(script.file.as_deref(), &format!("[sql.tests] {name}"), *line);
+                all.push((place, alone(whole, statements)));
+            }
+        }
+        all
     }
 }
 
@@ -433,7 +423,7 @@ impl Workplan for SqlPlan {
     fn own_tables(&self) -> Table {
         // With a line end, no text can be taken for the name of a file.
         let line = |text: &String| toml::Value::from(format!("{}\n", text.trim_end()));
-        let scripts = self.scripts.iter().map(|(name, text)| (name.clone(), line(text)));
+        let scripts = self.scripts.iter().map(|(name, written)| (name.clone(), line(&written.text)));
         let mixes = self.mixes.iter().map(|(name, mix)| {
             let weights = mix.iter().map(|(name, weight)| (name.clone(), i64::from(*weight).into()));
             (name.clone(), toml::Value::Table(weights.collect()))

@@ -1,5 +1,7 @@
 //! Scripts of the user's own: SQL statements that end with `;`, and of pgbench's language `\set` and `:variable`.
 
+use std::ops::RangeInclusive;
+
 use crate::Dialect;
 use crate::expression::{self, Event, Expression, Value};
 use crate::model::Expect;
@@ -18,6 +20,8 @@ pub struct Script {
 /// A statement with a `?` for each value, and `?` and `{` of its own replaced by [`crate::dialect::escaped`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
+    /// The line on which it starts, from 1.
+    pub line: usize,
     pub sql: String,
     /// The variable of each `?`, by its index in [`Script::draws`].
     pub variables: Vec<u16>,
@@ -27,6 +31,8 @@ pub struct Parsed {
 /// Lengths of names and numbers are limited by the plan's; this many variables suffice for any script, also one with a
 /// long list.
 pub(super) const VARIABLES_MAX: usize = 1000;
+/// Weights of scripts. Those of pgbench are no larger.
+pub(super) const WEIGHTS: RangeInclusive<u64> = 1..=1_000_000;
 /// A variable that every script has.
 const CLIENT_ID: &str = "client_id";
 
@@ -121,8 +127,10 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Script, Vec<String>> {
         split_all(&sql_text, dialect, &mut DELIMITER.to_owned());
     pieces.extend(last);
     mistakes.extend(of_text);
-    let mut statements: Vec<(usize, Parsed)> =
-        pieces.iter().map(|piece| (piece.line, statement(piece, &mut variables, &mut mistakes))).collect();
+    let mut statements: Vec<(usize, Parsed)> = pieces
+        .iter()
+        .map(|piece| (piece.line, statement(piece, dialect, &mut variables, &mut mistakes)))
+        .collect();
     let is = |parsed: &Parsed, words: &[&str]| words.iter().any(|word| parsed.sql.eq_ignore_ascii_case(word));
     let begins = ["BEGIN", "START TRANSACTION"];
     let ends = ["COMMIT", "END"];
@@ -178,7 +186,7 @@ fn set(command: &str, variables: &mut Variables) -> Result<(), String> {
 }
 
 /// Replaces `:name` by `?`.
-fn statement(piece: &Piece, names: &mut Variables, mistakes: &mut Mistakes) -> Parsed {
+fn statement(piece: &Piece, dialect: Dialect, names: &mut Variables, mistakes: &mut Mistakes) -> Parsed {
     let mut mistake = |line: usize, why: String| mistakes.push((line, why));
     let mut sql = String::new();
     let mut variables = Vec::new();
@@ -207,6 +215,14 @@ fn statement(piece: &Piece, names: &mut Variables, mistakes: &mut Mistakes) -> P
             sql.push('?');
             at += 1 + name.len();
         } else {
+            if is_parameter(&text[..at], rest, dialect) {
+                let line = piece.line + text[..at].matches('\n').count();
+                let sign = if c == '?' { "?".to_owned() } else { format!("${name}") };
+                mistake(
+                    line,
+                    format!("`{sign}` has no value: use \\set id random(1, 1000) and :id in its place"),
+                );
+            }
             sql.push_str(&crate::dialect::escaped(&rest[..c.len_utf8()]));
             at += c.len_utf8();
         }
@@ -215,7 +231,19 @@ fn statement(piece: &Piece, names: &mut Variables, mistakes: &mut Mistakes) -> P
         mistake(piece.line, why);
         Expect::AnyRows
     });
-    Parsed { sql, variables, expect }
+    Parsed { line: piece.line, sql, variables, expect }
+}
+
+/// Whether a parameter begins that has no value, as a prepared statement of another program has: `$1`, or `?` of MySQL.
+fn is_parameter(before: &str, rest: &str, dialect: Dialect) -> bool {
+    match dialect {
+        Dialect::Postgres => {
+            let is_numbered =
+                rest.strip_prefix('$').is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit()));
+            is_numbered && !before.ends_with(is_word)
+        }
+        Dialect::Mysql => rest.starts_with('?'),
+    }
 }
 
 const WRITES: [&str; 5] = ["INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE"];
@@ -328,6 +356,7 @@ mod tests {
             ("\\set a 5 / 2.0\nSELECT :a", "line 2: `a` is not a whole number"),
             ("\\set a 1 / 0\nSELECT :a", "line 1: a division by zero"),
             ("\\set a 1\n\\set a 2\nSELECT :a", "line 2: `a` is set twice"),
+            ("SELECT 1;\nSELECT $1", "line 2: `$1` has no value: use \\set id random(1, 1000) and :id"),
             ("SELECT :scale", "line 1: no variable `scale`: add \\set scale 10"),
             ("\\set a random(9, 1)\nSELECT :a", "line 1: 9 is above 1"),
             ("SELECT 1;\n\nSELECT :b", "line 3: no variable `b`"),

@@ -261,9 +261,9 @@ fn pin(
             let to = Path::new("configs").join(&arm.name).join(from.file_name().unwrap_or(from.as_os_str()));
             let in_fleet = Path::new(PIECES).join(&to);
             // Files that it includes are not beside the copy. What is shipped each host has, and fits to itself.
-            let text = match config.includes_shipped {
-                true => rqps_servers::text_with_files(build.dbms, &build.version, &from)?,
-                false => config.text.clone(),
+            let text = match config.shipped.is_empty() {
+                true => config.text.clone(),
+                false => rqps_servers::text_with_files(build.dbms, &build.version, &from)?,
             };
             write(&folder.join(&in_fleet), text.as_bytes())?;
             arm.config = to.to_string_lossy().into_owned();

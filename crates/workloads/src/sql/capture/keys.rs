@@ -44,7 +44,7 @@ fn is_key(column: &str, table: &str) -> bool {
 }
 
 /// The text in upper case, with blanks in place of what is in quotes.
-fn without_quotes(piece: &Piece) -> String {
+pub(super) fn without_quotes(piece: &Piece) -> String {
     let mut bytes = piece.text.to_ascii_uppercase().into_bytes();
     for (from, to) in piece.quoted() {
         let to = (*to).min(bytes.len());
@@ -53,7 +53,7 @@ fn without_quotes(piece: &Piece) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-fn word_at(plain: &str, word: &str) -> Option<usize> {
+pub(super) fn word_at(plain: &str, word: &str) -> Option<usize> {
     let is_end = |c: Option<char>| c.is_none_or(|c| !is_word(c));
     let is_whole = |at: &usize| {
         is_end(plain[..*at].chars().next_back()) && is_end(plain[at + word.len()..].chars().next())

@@ -2,6 +2,7 @@
 
 mod keys;
 mod literals;
+mod once;
 mod sources;
 mod times;
 
@@ -11,7 +12,7 @@ use std::io::BufRead;
 use rqps_model::counted;
 
 use super::pieces::{Piece, split};
-use super::script::VARIABLES_MAX;
+use super::script::{VARIABLES_MAX, WEIGHTS};
 use crate::Dialect;
 use literals::{Literal, Seen, Shape, list_lengths};
 
@@ -98,7 +99,8 @@ pub fn plan_of(source: &mut dyn BufRead, name: &str) -> Result<String, String> {
             left_out += execution.calls;
         }
     })?;
-    let mut kinds: Vec<Kind> = kinds.into_values().collect();
+    let (waits, mut kinds): (Vec<Kind>, Vec<Kind>) =
+        kinds.into_values().partition(|kind| kind.form().is_some_and(|form| once::waits(&form.piece)));
     kinds.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     if kinds.is_empty() {
         return Err(format!("{name} has no statement that reads or changes rows"));
@@ -109,7 +111,7 @@ pub fn plan_of(source: &mut dyn BufRead, name: &str) -> Result<String, String> {
             "{name} has no statement that can run again: each INSERT gives its rows their keys, which are there then"
         ));
     }
-    Ok(written((&again, &once), dialect, name, left_out))
+    Ok(written(&Kinds { again, once, waits }, dialect, name, left_out))
 }
 
 fn add(kinds: &mut BTreeMap<String, Kind>, Execution { piece, calls, seconds }: Execution) {
@@ -129,11 +131,37 @@ fn add(kinds: &mut BTreeMap<String, Kind>, Execution { piece, calls, seconds }: 
     }
 }
 
-/// The plan. `once` are kinds that can run only once: they are comments in it.
-fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, left_out: u64) -> String {
-    let total: f64 = kinds.iter().chain(once).map(|kind| kind.seconds).sum();
+/// The kinds of statements of a source.
+struct Kinds {
+    again: Vec<Kind>,
+    /// Those that can run only once: they are comments in the plan.
+    once: Vec<Kind>,
+    /// Those that sleep, which takes time on any server. Comments, too.
+    waits: Vec<Kind>,
+}
+
+/// Columns of comments.
+const COMMENT_COLUMNS: usize = 110;
+
+/// A text as lines of a comment.
+fn comment(text: &str) -> String {
+    let (mut lines, mut line) = (String::new(), "#".to_owned());
+    for word in text.split_whitespace() {
+        if line.len() + 1 + word.len() > COMMENT_COLUMNS {
+            lines.push_str(&format!("{line}\n"));
+            "#".clone_into(&mut line);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    format!("{lines}{line}\n")
+}
+
+fn written(kinds: &Kinds, dialect: Dialect, source: &str, left_out: u64) -> String {
+    let Kinds { again, once, waits } = kinds;
+    let total: f64 = again.iter().chain(once).map(|kind| kind.seconds).sum();
     let share = |seconds: f64| if total > 0.0 { 100.0 * seconds / total } else { 0.0 };
-    let tests = &kinds[..kinds.len().min(TESTS_MAX)];
+    let tests = &again[..again.len().min(TESTS_MAX)];
     let covered = share(tests.iter().map(|kind| kind.seconds).sum());
     let (scheme, dump, old, new) = match dialect {
         Dialect::Postgres => {
@@ -141,59 +169,69 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
         }
         Dialect::Mysql => ("mysql", "mysqldump --hex-blob DATABASE > dump.sql", "mysql-8.0", "mysql-9.7"),
     };
-    let left_out = match left_out {
-        0 => "\n# ".to_owned(),
-        _ => format!(
-            " {left_out} other\n# statements (transactions, settings, schema, bulk loads) are left out. "
-        ),
-    };
+    let mut head = format!(
+        "Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time.",
+        tests.len(),
+        again.len() + once.len()
+    );
+    if left_out > 0 {
+        head.push_str(&format!(
+            " {left_out} other statements (transactions, settings, schema, bulk loads) are left out."
+        ));
+    }
     let has_values =
         !tests.iter().filter_map(Kind::form).flat_map(|form| &form.literals).any(|one| one.is_parameter);
-    let check = match has_values {
-        true => "Check the ranges of the values, name",
+    head.push_str(match has_values {
+        true => " Check the ranges of the values, and",
         false => {
-            "The source keeps no values: each\n\
-             # random(1, 1000) is invented, and so are times: days after 2024-01-01. Give them ranges, and write\n\
-             # texts in place of their variables. Name"
+            " The source keeps no values: each random(1, 1000) is invented, and so are times: days after 2024-01-01. \
+             Give them ranges, write texts in place of their variables, and"
         }
-    };
+    });
+    head.push_str(" name your versions, then: rqps run THIS_FILE. Before an upgrade, with your config:");
     let mut text = format!(
-        "# Captured from {source}: {} of {} kinds of statements, {covered:.0} % of their time.{left_out}{check}\n\
-         # your versions, then: rqps run THIS_FILE. Before an upgrade, with your config:\n\
-         # rqps upgrade {old} {new} --config FILE --plan THIS_FILE\n\n\
+        "{}# rqps upgrade {old} {new} --config FILE --plan THIS_FILE\n\n\
          name = \"captured\"\nbase = \"old\"\nprotocol = \"isolated\"\nbudget = \"15m\"\n\n\
          [workload]\nbenchmark = \"sql\"\n\n\
          [sql]\ndump = \"dump.sql\"   # beside this file: {dump}\n\
          # or a database that is there: dump = \"{scheme}://USER@HOST:PORT/DATABASE\"\n\n[sql.tests]\n",
-        tests.len(),
-        kinds.len() + once.len(),
+        comment(&head)
     );
     let mut names: BTreeMap<String, u32> = BTreeMap::new();
+    let mut mix = Vec::new();
     for kind in tests {
         let name = name_of(kind.text());
         let repeated = names.entry(name.clone()).or_default();
         *repeated += 1;
         let name = if *repeated > 1 { format!("{name}-{repeated}") } else { name };
-        let script = script_of(kind, dialect);
+        let Captured { script, changes_once } = script_of(kind, dialect);
         let quoted = match script.contains("'''") {
             true => toml::Value::from(script).to_string(),
             false => format!("'''\n{script}'''"),
         };
-        text.push_str(&format!(
-            "# {}, {:.1} % of the time{}\n{name} = {quoted}\n",
-            counted(kind.calls, "call"),
-            share(kind.seconds),
-            kind.lists()
-        ));
+        let (calls, lists) = (counted(kind.calls, "call"), kind.lists());
+        text.push_str(&comment(&format!("{calls}, {:.1} % of the time{lists}", share(kind.seconds))));
+        if changes_once {
+            text.push_str(&comment(CHANGES_ONCE));
+        }
+        text.push_str(&format!("{name} = {quoted}\n"));
+        mix.push((name, kind.calls));
     }
+    text.push_str(&mix_of(&mix));
     for kind in once.iter().take(TESTS_MAX) {
         let (calls, share) = (counted(kind.calls, "call"), share(kind.seconds));
         let key = kind.key().unwrap_or_default();
-        text.push_str(&format!(
-            "# Left out: {calls}, {share:.1} % of the time. It inserts rows with their key ({key}), which fails once\n\
-             # they are there. Let the server make the key, or draw it from a range without rows:\n"
+        text.push_str(&left_out_kind(kind, &format!(
+            "Left out: {calls}, {share:.1} % of the time. It inserts rows with their key ({key}), which fails once they are \
+             there. Let the server make the key, or draw it from a range without rows:"
+        )));
+    }
+    for kind in waits.iter().take(TESTS_MAX) {
+        let calls = counted(kind.calls, "call");
+        text.push_str(&left_out_kind(
+            kind,
+            &format!("Left out: {calls}. It sleeps, equally long on any version:"),
         ));
-        kind.text().lines().for_each(|line| text.push_str(&format!("#   {line}\n")));
     }
     for (name, build) in [("old", old), ("new", new)] {
         text.push_str(&format!("\n[[arm]]\nname = \"{name}\"\nbuild = \"{build}\"\nconfig = \"sized\"\n"));
@@ -201,8 +239,41 @@ fn written((kinds, once): (&[Kind], &[Kind]), dialect: Dialect, source: &str, le
     text
 }
 
+/// A kind as a comment, after the reason.
+fn left_out_kind(kind: &Kind, why: &str) -> String {
+    let lines = kind.text().lines().map(|line| format!("#   {line}\n"));
+    std::iter::once(comment(why)).chain(lines).collect()
+}
+
+/// A mix of all tests by their calls, as a comment: it is another test, which takes its time.
+fn mix_of(tests: &[(String, u64)]) -> String {
+    let most = tests.iter().map(|(_, calls)| *calls).max().unwrap_or(0);
+    if tests.len() < 2 || most == 0 {
+        return String::new();
+    }
+    let of_weights = |calls: u64| match most > *WEIGHTS.end() {
+        true => (calls as f64 / most as f64 * *WEIGHTS.end() as f64).round() as u64,
+        false => calls,
+    };
+    let weights = tests.iter().map(|(name, calls)| format!("{name} = {}", of_weights(*calls).max(1)));
+    let weights = weights.collect::<Vec<_>>().join(", ");
+    format!(
+        "{}# mix = {{ {weights} }}\n",
+        comment("All of them as one more test, each as often as it was called:")
+    )
+}
+
+/// A statement as a script.
+struct Captured {
+    script: String,
+    /// Whether it changes nothing once it has run.
+    changes_once: bool,
+}
+
+const CHANGES_ONCE: &str = "It changes nothing once it has run: draw what it sets, or which rows it changes.";
+
 /// The statement as a script: values that vary become variables.
-fn script_of(kind: &Kind, dialect: Dialect) -> String {
+fn script_of(kind: &Kind, dialect: Dialect) -> Captured {
     let (text, literals) = kind.form().map_or(("", &[][..]), |form| (&form.piece.text, &form.literals));
     let (mut sets, mut sql, mut at) = (String::new(), String::new(), 0);
     let mut names: Vec<String> = Vec::new();
@@ -238,7 +309,8 @@ fn script_of(kind: &Kind, dialect: Dialect) -> String {
         names.push(name);
     }
     sql.push_str(&text[at..]);
-    format!("{sets}{sql};\n")
+    let changes_once = names.is_empty() && kind.form().is_some_and(|form| once::changes_once(&form.piece));
+    Captured { script: format!("{sets}{sql};\n"), changes_once }
 }
 
 /// The words of a statement in lower case.
@@ -305,7 +377,7 @@ mod tests {
     #[test]
     fn a_slow_log_becomes_a_plan() {
         let plan = plan(SLOW_LOG).unwrap();
-        assert!(plan.contains("2 of 2 kinds of statements, 100 % of their time. 1 other\n"), "{plan}");
+        assert!(plan.contains("2 of 2 kinds of statements, 100 % of their time. 1 other "), "{plan}");
         let select = "# 2 calls, 75.0 % of the time\nselect-orders = '''\n\\set id random(3, 17)\n\
                       \\set kind random(1, 2)\nSELECT note FROM shop.orders\n\
                       WHERE id = :id AND kind = ELT(:kind, 'a;b', 'b') LIMIT 10;\n'''\n";
@@ -379,8 +451,9 @@ mod tests {
         let select = "select-t = '''\n\\set a random(1, 1000)\n\\set p2 random(1, 1000)\n\\set p3 random(1, 1000)\n\
                       SELECT * FROM \"T\" WHERE a = :a AND b IN (:p2, :p3);\n'''";
         assert!(plan.contains("# 10 calls, 75.0 % of the time\n") && plan.contains(select), "{plan}");
-        assert!(plan.contains("insert-t = ") && plan.contains(". 8 other\n"), "{plan}");
-        assert!(plan.contains("are left out. The source keeps no values: each\n# random(1, 1000)"), "{plan}");
+        assert!(plan.contains("insert-t = ") && plan.contains(". 8 other "), "{plan}");
+        let head = plan.replace("\n#", "");
+        assert!(head.contains("are left out. The source keeps no values: each random(1, 1000)"), "{plan}");
         assert!(plan.contains("build = \"postgres-18\""), "{plan}");
     }
 
@@ -398,7 +471,7 @@ mod tests {
         let update = "UPDATE u SET f = CAST((timestamptz '2024-01-01' + :p1 * interval '1 hour') AS timestamp with \
                       time zone), update_time = :update_time WHERE id = :id::int;\n";
         assert!(plan.contains(update), "{plan}");
-        assert!(plan.contains("days after 2024-01-01"), "{plan}");
+        assert!(plan.replace("\n#", "").contains("days after 2024-01-01"), "{plan}");
     }
 
     #[test]
@@ -408,7 +481,7 @@ mod tests {
         let plan = plan(&format!("{SLOW_LOG}{insert}")).unwrap();
         assert!(plan.contains("2 of 3 kinds of statements, 50 % of their time"), "{plan}");
         let said =
-            "# Left out: 1 call, 50.0 % of the time. It inserts rows with their key (id), which fails once\n";
+            "# Left out: 1 call, 50.0 % of the time. It inserts rows with their key (id), which fails once ";
         assert!(plan.contains(said), "{plan}");
         assert!(plan.contains("#   INSERT INTO orders (id, note)\n#   VALUES (18, 'x')\n"), "{plan}");
         let read: toml::Table = plan.parse().unwrap();
@@ -418,9 +491,37 @@ mod tests {
     }
 
     #[test]
+    fn what_sleeps_is_left_out_and_what_changes_once_is_marked() {
+        let logged =
+            |sql: &str| format!("# Query_time: 1.0  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n{sql};\n");
+        let log: String = [
+            "UPDATE t SET a = 7, b = 'x, y' WHERE id = 400",
+            "UPDATE u SET a = a + 1 WHERE id = 400",
+            "SELECT SLEEP(2)",
+            "SELECT sleep FROM t",
+            "SELECT sleep FROM t",
+        ]
+        .into_iter()
+        .map(logged)
+        .collect();
+        let plan = plan(&log).unwrap();
+        assert!(plan.contains("3 of 3 kinds of statements, 100 % of their time"), "{plan}");
+        assert!(
+            plan.contains("# 2 calls, 50.0 % of the time\nselect-t = "),
+            "its time is not counted: {plan}"
+        );
+        assert!(plan.contains("It sleeps, equally long on any version:\n#   SELECT SLEEP(2)\n"), "{plan}");
+        assert!(plan.contains(&format!("# {CHANGES_ONCE}\nupdate-t = ")), "{plan}");
+        assert_eq!(plan.matches(CHANGES_ONCE).count(), 1, "{plan}");
+        assert!(plan.contains("\n# mix = { select-t = 2, "), "{plan}");
+        let mixed: toml::Table = plan.replace("# mix =", "mix =").parse().unwrap();
+        assert_eq!(mixed["sql"]["tests"]["mix"]["update-u"].as_integer(), Some(1));
+    }
+
+    #[test]
     fn other_files_are_refused_with_the_remedy() {
         for (text, words) in [
-            ("", "slow query log"),
+            ("", "the file is empty: give a slow query log"),
             ("SELECT 1;\n", "slow query log"),
             ("query,rows\nSELECT 1,2\n", "column `calls`"),
             ("# Query_time: 0.1 Lock_time: 0\nCOMMIT;\n", "no statement that reads or changes rows"),

@@ -31,7 +31,10 @@ pub(super) fn read(source: &mut dyn BufRead, each: &mut dyn FnMut(Execution)) ->
         }
         head.push(line);
     }
-    Err(format!("this is neither: {KINDS}"))
+    match head.is_empty() {
+        true => Err(format!("the file is empty: {KINDS}")),
+        false => Err(format!("no line in it has the time of a statement: {KINDS}")),
+    }
 }
 
 fn next_line(source: &mut dyn BufRead) -> Result<Option<String>, String> {
