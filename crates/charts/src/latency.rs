@@ -154,9 +154,7 @@ impl Axes {
         svg.close("g");
         svg.caption(PADDING, top - 9.0, "start").content("latency");
         let title = match right - left > 400.0 {
-            true => {
-                "percentile of statements; ten times rarer each step, up to the maximum"
-            }
+            true => "percentile of statements; ten times rarer each step, up to the maximum",
             false => "percentile of statements",
         };
         svg.caption((left + right) / 2.0, bottom + 31.0, "middle").content(title);

@@ -243,8 +243,9 @@ impl fmt::Display for Death {
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Classes of SQLSTATEs that tell of the server's or the session's state, not of the statement: connections, conflicts,
-/// resources, objects in use, operators, the operating system, internal errors.
-const OF_STATE: [&str; 7] = ["08", "40", "53", "55", "57", "58", "XX"];
+/// resources, objects in use, operators, the operating system, internal errors, and MySQL's errors without a class, such
+/// as a lock that was waited for too long.
+const OF_STATE: [&str; 8] = ["08", "40", "53", "55", "57", "58", "HY", "XX"];
 
 /// Whether the statement is refused whenever it is sent.
 fn is_refused(error: &rqps_wire::Error) -> bool {
