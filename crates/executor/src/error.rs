@@ -242,9 +242,9 @@ impl fmt::Display for Death {
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Classes of SQLSTATEs that tell of the server's or the session's state, not of the statement: connections, conflicts,
-/// resources, objects in use, operators, the operating system, internal errors, and MySQL's errors without a class, such
-/// as a lock that was waited for too long.
+/// Classes of SQLSTATEs that tell of the state of server or session, not of the statement: connections, conflicts,
+/// resources, objects in use, operators, the operating system, internal errors, and errors of MySQL without a class,
+/// such as a lock that was waited for too long.
 const OF_STATE: [&str; 8] = ["08", "40", "53", "55", "57", "58", "HY", "XX"];
 
 /// Whether the statement is refused whenever it is sent.

@@ -17,6 +17,7 @@ mod driver;
 mod error;
 mod inputs;
 mod isolated;
+mod kinds;
 mod kit;
 mod measure;
 mod needs;

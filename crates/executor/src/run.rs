@@ -6,6 +6,7 @@ use crate::control::{RunControl, with_watchdog};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::isolated::{self, Blocks, Ending, Forecast};
+use crate::kinds::{changes_data, kind_name, step_name};
 use crate::passes::{GivenUp, Servers};
 use crate::profile::{ProfileRequest, Profiles};
 use crate::progress::{Progress, TimeLeft};
@@ -48,6 +49,8 @@ pub struct Execution {
     notes: Vec<String>,
     /// Time that earlier processes spent on blocks and loads.
     spent: Duration,
+    /// Time for all of it that an earlier process was given.
+    given: Option<Duration>,
     /// Budget of this process, in place of the rest of the plan's.
     more: Option<Duration>,
     continued_by: Option<&'static str>,
@@ -67,6 +70,7 @@ impl Execution {
             keep_data: false,
             notes: Vec::new(),
             spent: Duration::ZERO,
+            given: None,
             more: None,
             continued_by: None,
             told: None,
@@ -95,7 +99,10 @@ impl Execution {
 
     /// How long this process may measure blocks; `None`: until every verdict is reached.
     pub fn budget(&self) -> Option<Duration> {
-        self.more.or_else(|| Some(self.setup.plan.budget?.saturating_sub(self.spent)))
+        self.more.or_else(|| {
+            let planned = self.setup.plan.budget?;
+            Some(self.given.map_or(planned, |given| given.max(planned)).saturating_sub(self.spent))
+        })
     }
 
     /// Keeps data directories when their arm is finished.
@@ -182,6 +189,7 @@ impl Execution {
         }
         if self.setup.plan.protocol == Protocol::Isolated {
             self.spent = isolated::spent(run);
+            self.given = self.writer.budget()?;
         } else {
             self.base_steps = base::read(run, &self.setup.plan.base)?;
             if self.several_passes() {
@@ -196,6 +204,10 @@ impl Execution {
     /// why.
     pub fn run(&mut self, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<Finish> {
         self.writer.set_status(Status::Running, None)?;
+        // What a kill cuts off is continued with the time that was given.
+        if let Some(more) = self.more {
+            self.writer.set_budget(self.spent + more)?;
+        }
         for path in self.setup.reserved.iter().flat_map(|reserved| &reserved.removed) {
             progress.note(&format!("removed {}, which a killed run left", path.display()));
         }
@@ -570,30 +582,4 @@ pub(crate) fn ended<T>(
         Ok(done)
     });
     durable.map_err(|error| arm.failed(kind.name(), error, control))
-}
-
-fn changes_data(kind: &ActionKind) -> bool {
-    match kind {
-        ActionKind::Load(_) | ActionKind::Vacuum => true,
-        ActionKind::Measure(step) => step.writes,
-        ActionKind::Settle(_) | ActionKind::Start | ActionKind::Stop => false,
-    }
-}
-
-fn kind_name(kind: &ActionKind) -> &'static str {
-    match kind {
-        ActionKind::Start => "start",
-        ActionKind::Load(_) => "load",
-        ActionKind::Vacuum => "vacuum",
-        ActionKind::Settle(_) => "settle",
-        ActionKind::Measure(_) => "measure",
-        ActionKind::Stop => "stop",
-    }
-}
-
-fn step_name(kind: &ActionKind) -> &str {
-    match kind {
-        ActionKind::Start | ActionKind::Stop => "",
-        other => other.name(),
-    }
 }

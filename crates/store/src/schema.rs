@@ -29,6 +29,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/017.sql"),
     include_str!("schema/018.sql"),
     include_str!("schema/019.sql"),
+    include_str!("schema/020.sql"),
 ];
 
 /// The flat views of the newest version.

@@ -222,6 +222,23 @@ impl RunWriter {
             .map_err(Error::sql(&self.folder.db_path()))
     }
 
+    /// Sets how long blocks and loads may take in all, in place of the plan's budget.
+    pub fn set_budget(&mut self, budget: Duration) -> Result<()> {
+        let budget_ms = budget.as_millis() as i64;
+        self.transact(|transaction| {
+            transaction.put("UPDATE run SET budget_ms = ?1", params![budget_ms]).map(drop)
+        })
+    }
+
+    /// What [`Self::set_budget`] set last.
+    pub fn budget(&self) -> Result<Option<Duration>> {
+        let budget_ms: Option<i64> = self
+            .connection
+            .query_row("SELECT budget_ms FROM run", [], |row| row.get(0))
+            .map_err(Error::sql(&self.folder.db_path()))?;
+        Ok(budget_ms.map(|ms| Duration::from_millis(ms.max(0) as u64)))
+    }
+
     /// Adds a note with the time of now, about one arm or the whole run.
     pub fn add_note(&mut self, arm: Option<&str>, text: &str) -> Result<()> {
         self.add_note_at(now_ms(), arm, text)

@@ -16,6 +16,7 @@ use rqps_builds::Dirs;
 use rqps_executor::{Ending, Execution, Finish, Ingredients, Needs, TimeLeft};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
+use rqps_plan::isolated::windows_seconds;
 use rqps_plan::{Plan, Protocol};
 use rqps_store::{BlockStatus, NoResult, Run, RunFolder, UPGRADE_FILE, Until};
 use std::collections::BTreeSet;
@@ -95,14 +96,15 @@ pub fn fit_windows(plan: &mut Plan) {
     count_only_what_fits(plan);
     let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };
     let (windows, seconds) = (plan.blocks().windows, first_verdicts_seconds(plan));
+    let quiet = if Busy::now().is_busy() { " on a quiet host" } else { "" };
     if windows == 1 || seconds <= budget_s {
         return;
     }
     let first = verdict_blocks();
     plan.isolated.iter_mut().for_each(|blocks| (blocks.windows, blocks.blocks_max) = (1, first as u32));
     out::message(&format!(
-        "{first} blocks with one window of each test: with {windows} the first verdicts would take about {}, more than \
-         the budget of {}",
+        "{first} blocks with one window of each test: with {windows} the first verdicts would take about {}{quiet}, \
+         more than the budget of {}",
         duration_text(seconds),
         duration_text(budget_s),
     ));
@@ -133,13 +135,16 @@ pub fn refuse_hopeless(plan: &Plan, hopeless: Hopeless) -> Result<(), Usage> {
         return Ok(());
     }
     let tests = plan.workload.steps.len();
+    // Windows take as long beside others, what is around them does not.
+    let (busy, windows_s) = (Busy::now(), windows_seconds(plan, tests) * verdict_blocks() as f64);
+    let now_s = windows_s + (needed_s - windows_s).max(0.0) * busy.longer();
     Err(Usage(format!(
-        "the budget of {} is far too short: the first verdicts on {} need about {}. Give it {:.0}m or \
-         more{}",
+        "the budget of {} is far too short: the first verdicts on {} need about {}{}. Give it {:.0}m or more{}",
         duration_text(budget_s),
         counted(tests, "test"),
-        duration_text(needed_s),
-        (needed_s / 60.0).ceil(),
+        duration_text(now_s),
+        busy.note_of(needed_s),
+        (now_s / 60.0).ceil(),
         if tests > 1 { ", or fewer tests" } else { "" }
     )))
 }

@@ -129,14 +129,16 @@ fn first_blocks(
     let is_promised = lowest < plan.blocks().blocks_min as usize;
     if known.is_some() && !is_promised && over_s > may_be_over_s {
         let resume_s = seconds_of_resume(run, blocks_s, LOADS as usize);
-        let need = about(resume_s);
+        let (need, left) = (about(resume_s), duration_text(left_s.unwrap_or(0.0)));
         let done = counted(lowest, "block");
         let why = format!(
-            "budget too short: verdicts need {first_look} blocks, and after {done} about {need} more"
+            "budget too short: verdicts need {first_look} blocks; {done} done, the rest takes about {}, and {left} are left. \
+             A resume, which loads again, takes about {need}",
+            duration_text(total_s)
         );
         let of = plan.blocks().blocks_max;
         let short_text = format!(
-            "budget too short, ended after {done} of at most {of}; about {need} more until the first verdicts"
+            "budget too short, ended after {done} of at most {of}; a resume takes about {need} until the first verdicts"
         );
         let stop = Stop::new(&why, &short_text);
         return Stop { resume_s: Some(resume_s), is_without_verdict: lowest < first_look, ..stop }.outlook();

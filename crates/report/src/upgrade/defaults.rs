@@ -86,7 +86,10 @@ impl Upgrade<'_, '_> {
         changed.truncate(SHORT_MAX);
         changed.retain(|one| !is_long(one));
         let more = all - changed.len();
-        let listed = changed.iter().map(|one| format!("{} {}", one.name, values(one).join(" → ")));
+        let listed = changed.iter().map(|one| {
+            let note = if follows_machine(&one.name) { " (on this machine)" } else { "" };
+            format!("{} {}{note}", one.name, values(one).join(" → "))
+        });
         let rest = (more > 0).then(|| format!("{more} more"));
         let listed: Vec<String> = listed.chain(rest).collect();
         let listed = if all > 0 { listed.join("; ") } else { "none".to_owned() };
