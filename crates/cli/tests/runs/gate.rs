@@ -52,7 +52,7 @@ fn a_gate_that_is_killed_leaves_its_files_and_its_resume_answers() {
     let ended = Running::of(resume).end();
     let is_open = ended.stdout.contains("decided: cost in none of 1");
     let ended = ended.expect(if is_open { 4 } else { 0 });
-    let answer = if is_open { "rqps gate: undecided" } else { "rqps gate: passed\n" };
+    let answer = if is_open { "rqps gate: undecided" } else { "rqps gate: passed" };
     assert!(ended.stdout.starts_with(answer) && ended.stdout.lines().count() == 1, "{}", ended.stdout);
     let [xml, summary] = [junit, markdown].map(|path| fs::read_to_string(path).unwrap());
     assert!(!xml.contains("interrupted") && xml.contains("point-query"), "{xml}");
