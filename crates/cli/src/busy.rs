@@ -56,6 +56,11 @@ impl Busy {
         format!("{used:.1} of {cpus} CPUs{crowd}")
     }
 
+    /// Seconds of what takes `quiet_s` on a quiet host, `windows_s` of them in windows, whose length is given.
+    pub fn seconds(&self, quiet_s: f64, windows_s: f64) -> f64 {
+        windows_s + (quiet_s - windows_s).max(0.0) * self.longer()
+    }
+
     /// How many times as long work takes that shares the CPUs with them: 2 beside others that could use all.
     pub fn longer(&self) -> f64 {
         let CpusInUse { used, cpus, threads } = self.0;

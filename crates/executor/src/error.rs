@@ -271,12 +271,14 @@ fn refused(statements: &[String]) -> String {
     }
 }
 
+/// Whether a statement of a step is refused whenever it is sent.
+fn refuses_statement(error: &rqps_driver::StepError) -> bool {
+    matches!(error, rqps_driver::StepError::Client { source, .. } if is_refused(source))
+}
+
 /// What to do if a step's statement is refused.
-fn again(source: &rqps_driver::StepError) -> String {
-    match source {
-        rqps_driver::StepError::Client { source, .. } if is_refused(source) => format!("; {NEW_RUN}"),
-        _ => String::new(),
-    }
+fn again(error: &rqps_driver::StepError) -> String {
+    if refuses_statement(error) { format!("; {NEW_RUN}") } else { String::new() }
 }
 
 /// SQLSTATEs of sessions that end with their server: shutdown, crash of another process, not accepting
@@ -405,7 +407,7 @@ impl Error {
     /// Whether a resume would fail alike: a build refuses the config or a statement, of which a run keeps its copy.
     pub fn needs_new_run(&self) -> bool {
         let is_refused_step = match self {
-            Self::Step { source, .. } => !again(source).is_empty(),
+            Self::Step { source, .. } => refuses_statement(source),
             other => matches!(other, Self::Refused { .. }),
         };
         is_refused_step || self.refuses_config()

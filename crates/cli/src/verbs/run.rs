@@ -96,10 +96,10 @@ pub fn fit_windows(plan: &mut Plan) {
     count_only_what_fits(plan);
     let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };
     let (windows, seconds) = (plan.blocks().windows, first_verdicts_seconds(plan));
-    let quiet = if Busy::now().is_busy() { " on a quiet host" } else { "" };
     if windows == 1 || seconds <= budget_s {
         return;
     }
+    let quiet = if Busy::now().is_busy() { " on a quiet host" } else { "" };
     let first = verdict_blocks();
     plan.isolated.iter_mut().for_each(|blocks| (blocks.windows, blocks.blocks_max) = (1, first as u32));
     out::message(&format!(
@@ -135,9 +135,8 @@ pub fn refuse_hopeless(plan: &Plan, hopeless: Hopeless) -> Result<(), Usage> {
         return Ok(());
     }
     let tests = plan.workload.steps.len();
-    // Windows take as long beside others, what is around them does not.
     let (busy, windows_s) = (Busy::now(), windows_seconds(plan, tests) * verdict_blocks() as f64);
-    let now_s = windows_s + (needed_s - windows_s).max(0.0) * busy.longer();
+    let now_s = busy.seconds(needed_s, windows_s);
     Err(Usage(format!(
         "the budget of {} is far too short: the first verdicts on {} need about {}{}. Give it {:.0}m or more{}",
         duration_text(budget_s),
@@ -291,7 +290,7 @@ fn announce_needs(plan: &Plan, needs: &Needs, (budget, work): (Option<Duration>,
     let certificates = if work == Work::Rest { 1.0 } else { 2.0 };
     let certificates_s = if plan.certificate { certificates * CERTIFICATE_SECONDS } else { 0.0 };
     let busy = Busy::now();
-    let needed_s = needs.windows_seconds + (quiet_s - needs.windows_seconds) * busy.longer();
+    let needed_s = busy.seconds(quiet_s, needs.windows_seconds);
     let (told_s, note) = match is_until_verdicts && needed_s > quiet_s {
         true => (needed_s + certificates_s, busy.note_of(quiet_s + certificates_s)),
         false => (quiet_s + certificates_s, busy.note()),
