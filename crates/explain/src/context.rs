@@ -87,21 +87,36 @@ impl<'a> Context<'a> {
         self.judged.and_then(|judged| judged.verdict(self.test, self.arm, detector))
     }
 
-    /// Whether the verdict on this metric shows a change; it holds over all looks and all tests, which the interval of
+    /// Whether a verdict on this metric shows a change; it holds over all looks and all tests, which the interval of
     /// a single figure does not. `None` without a verdict.
     pub fn is_shown(&self, metric: Metric) -> Option<bool> {
-        let verdict = self.verdict(metric.measure().detector)?;
-        (verdict.metric == metric).then_some(verdict.significant)
+        let verdicts: Vec<&Verdict> = self.verdicts_of(metric).collect();
+        (!verdicts.is_empty()).then(|| verdicts.iter().any(|verdict| verdict.significant))
+    }
+
+    /// Whether a verdict shows that the arm has more of this metric, which is no rate; `None` if none shows a change.
+    pub fn shown_rise(&self, metric: Metric) -> Option<bool> {
+        let shown = self.verdicts_of(metric).find(|verdict| verdict.significant)?;
+        Some(shown.class.is_regression())
+    }
+
+    /// The cost is judged by one of several metrics.
+    fn verdicts_of(&self, metric: Metric) -> impl Iterator<Item = &'a Verdict> {
+        let mut detectors = vec![Detector::Cost, metric.measure().detector];
+        detectors.dedup();
+        detectors
+            .into_iter()
+            .filter_map(|detector| self.verdict(detector))
+            .filter(move |verdict| verdict.metric == metric)
     }
 
     /// The arm's figure relative to base's, of what verdicts call this metric. One that shows a change has told its
     /// ratio, a mean of ratios: a quotient of means would be a second figure for one thing.
     pub fn than(&self, metric: Metric, found: &Quantity) -> String {
-        let (base, measure) = (self.names().1, metric.measure());
-        let verdicts = [Detector::Cost, measure.detector].into_iter().filter_map(|one| self.verdict(one));
-        match verdicts.filter(|one| one.metric == metric).any(|one| one.significant) {
+        let base = self.names().1;
+        match self.is_shown(metric) == Some(true) {
             true => words::against(found, base),
-            false if measure.is_countable => words::than_many(found, base),
+            false if metric.measure().is_countable => words::than_many(found, base),
             false => words::than(found, base),
         }
     }
@@ -123,6 +138,15 @@ impl<'a> Context<'a> {
                 .iter()
                 .any(|detector| self.verdict(*detector).is_some_and(|verdict| verdict.significant)),
         }
+    }
+
+    /// Whether a verdict shows that an operation costs more on the arm, or else uses more CPU time or of another resource;
+    /// `None` if none shows a change.
+    pub fn costs_more(&self) -> Option<bool> {
+        let detectors = [Detector::Cost, Detector::Cpu].into_iter().chain(Detector::ALL);
+        let mut verdicts = detectors.filter(|one| *one != Detector::Rate).filter_map(|one| self.verdict(one));
+        let shown = verdicts.find(|verdict| verdict.significant && verdict.class.is_change())?;
+        Some(shown.class.is_regression())
     }
 
     /// Whether the rate changed; in runs without blocks, whether it differs by more than 5 %.

@@ -252,8 +252,8 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
              \"isolated\"; only server counters tell more work from slower work",
         ),
         Some(_) if decompose::is_counted_apart(cx.figures) => Some(
-            "instructions were counted in a separate start of the server, not in the measured windows, so CPU time that \
-             they do not account for is not called slower or faster work",
+            "instructions were counted in a separate start of the server, not in the measured windows; where a test writes, or \
+             executes 2 % more or fewer of them, CPU time that they do not account for is not called slower or faster work",
         ),
         Some(_) => None,
     };

@@ -19,18 +19,19 @@ use rqps_stats::Detector;
 const UNSIZED: f64 = 0.25;
 /// Minimum share of the change that is reported as unexplained.
 const LEFT_OVER: f64 = 0.4;
+/// What a share of 1 may exceed it by.
+const ROUNDING: f64 = 0.005;
 /// A longer wait that the arms' settings account for comes before the host from this share of the host's weight on.
 const LEADING_WAIT: f64 = 0.5;
 
 pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects) -> Vec<Finding> {
     let mut findings = merge_all(cx, found, suspects);
     same_work(cx, &mut findings);
-    let left = left_over(cx, &findings, suspects);
     let rose = got_more_expensive(cx);
     for finding in &mut findings {
         finding.weight = weight(finding, rose);
     }
-    findings.extend(left);
+    findings.extend(left_over(cx, &findings, suspects));
     let wait = wait_of_settings(&findings, suspects);
     // What accounts for next to nothing, or for nobody knows how much, does not lead where most is not explained, nor
     // before the instructions that the change consists of.
@@ -117,11 +118,14 @@ fn same_work(cx: &Context<'_>, findings: &mut [Finding]) {
     }
 }
 
-/// Whether an operation takes longer on the arm or, if its time is undecided, costs more; `None` if both are
-/// undecided.
+/// Whether an operation takes longer on the arm or, if its rate is undecided, costs more or uses more of a resource;
+/// `None` if all are undecided.
 fn got_more_expensive(cx: &Context<'_>) -> Option<bool> {
-    let cost = cx.verdict(Detector::Cost).filter(|verdict| verdict.class.is_change());
-    time_rose(cx).or_else(|| cost.map(|verdict| verdict.class.is_regression())).or_else(|| rate_fell(cx))
+    let rate = cx.verdict(Detector::Rate).filter(|verdict| verdict.class.is_change());
+    rate.map(|verdict| verdict.class.is_regression())
+        .or_else(|| cx.costs_more())
+        .or_else(|| time_rose(cx))
+        .or_else(|| rate_fell(cx))
 }
 
 /// Whether the arm's rate is lower in a run without verdicts; `None` if it hardly differs.
@@ -170,24 +174,33 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
         // Files of rates alone have no figure that could.
         let has_figures = !cx.run.meta.is_imported()
             || cx.run.windows.iter().any(|one| one.action.step == cx.test && !one.metrics.is_empty());
-        let sentence = format!("no measured figure differs between {arm} and {base} by more than noise");
-        if !has_figures {
-            return None;
-        }
-        return found.is_empty().then(|| unexplained(cx, sentence, 1.0));
+        // What works against the change explains none of it.
+        let sentence = match found {
+            [] => format!("no measured figure differs between {arm} and {base} by more than noise"),
+            _ => format!("no measured figure that differs between {arm} and {base} explains the change"),
+        };
+        let explains = found.iter().any(|finding| finding.weight >= 0.0);
+        return (has_figures && !explains).then(|| unexplained(cx, sentence, 1.0));
     };
     let left = whole - found.iter().filter_map(|finding| finding.share).sum::<f64>();
     if left < LEFT_OVER || !cx.is_rate_changed() {
         return None;
     }
     let change = split.change_us_per_op();
+    let left_us = words::number((left * change).abs());
+    let amount = match left > 1.0 + ROUNDING {
+        true => format!("{left_us} us, more than all of that since other parts offset it,"),
+        false => format!("{left_us} us ({}) of that", words::percent(left.min(1.0))),
+    };
+    let cause = match found.iter().any(|finding| finding.weight >= 0.0) {
+        true => "cannot be attributed to any figure here",
+        false => "has no known cause",
+    };
     let sentence = format!(
-        "{arm} takes {} us {} per {} than {base}; {} us ({}) of that has no known cause{}{}",
+        "{arm} takes {} us {} per {} than {base}; {amount} {cause}{}{}",
         words::number(change.abs()),
         if change > 0.0 { "longer" } else { "less" },
         cx.operation(),
-        words::number((left * change).abs()),
-        words::percent(left.min(1.0)),
         unsteady_wait(cx, split, left * change).unwrap_or_default(),
         advice(cx, split, left * change),
     );

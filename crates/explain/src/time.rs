@@ -37,11 +37,15 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     cpu.into_iter().chain(off_cpu(cx, split)).collect()
 }
 
-/// `change_us` as a share of the change in time per operation; `None` if that change does not exceed noise.
+/// `change_us` as a share of the change in time per operation; `None` if that change does not exceed noise, or, while the
+/// rate is undecided, a verdict shows that the cost moved the other way.
 pub(crate) fn share_of(cx: &Context<'_>, split: &Decomposition, change_us: f64) -> Option<f64> {
     let whole = split.change_us_per_op();
-    let is_significant =
-        cx.is_rate_changed() || cx.figures.quantity(time_per_op).is_some_and(|found| found.exceeds_noise());
+    let is_beyond_noise = || {
+        cx.costs_more().is_none_or(|costs_more| costs_more == (whole > 0.0))
+            && cx.figures.quantity(time_per_op).is_some_and(|found| found.exceeds_noise())
+    };
+    let is_significant = cx.is_rate_changed() || is_beyond_noise();
     (is_significant && whole.abs() >= CHANGE_MIN * split.base_us_per_op).then(|| change_us / whole)
 }
 
@@ -57,6 +61,13 @@ pub(crate) fn find_part<'a>(parts: &'a [Part], path: &[PartName]) -> Option<&'a 
 fn matters(split: &Decomposition, part: &Part) -> bool {
     let share = part.change_us_per_op.abs() / split.base_us_per_op;
     if part.low.is_nan() { share >= 0.10 } else { share >= SHARE_MIN && (part.low > 0.0 || part.high < 0.0) }
+}
+
+/// CPU time of the sessions, if it changed; a verdict on CPU time may show it where its own interval does not.
+fn changed_cpu<'a>(cx: &Context<'_>, split: &'a Decomposition) -> Option<&'a Part> {
+    let part = find_part(&split.parts, &[PartName::Server])?;
+    let is_shown = cx.shown_rise(Metric::CpuUs) == Some(part.change_us_per_op > 0.0);
+    (is_shown || matters(split, part)).then_some(part)
 }
 
 /// A finding about a part of an operation's time, with that part's share of the change.
@@ -86,7 +97,7 @@ fn quantity_of(cx: &Context<'_>, part: &Part) -> Quantity {
 fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f64) -> Option<Finding> {
     let found = cx.figures.per_op(metric)?;
     // A verdict on them knows the noise of all tests.
-    let is_shown = cx.is_other_work() || found.exceeds_noise();
+    let is_shown = cx.is_shown(Metric::Instructions).unwrap_or_else(|| found.exceeds_noise());
     if !is_shown || found.share() < INSTRUCTIONS_SHARE {
         return None;
     }
@@ -106,7 +117,7 @@ fn executed(cx: &Context<'_>, split: &Decomposition, metric: &str, change_us: f6
 /// instructions at least half as much, all of the CPU time's change is attributed to more or less work; otherwise no
 /// more than instructions changed, and none to the speed of that work.
 fn counted_apart(cx: &Context<'_>, split: &Decomposition, metric: &str) -> Vec<Finding> {
-    let cpu = find_part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part));
+    let cpu = changed_cpu(cx, split);
     let counted = executed(cx, split, metric, cpu.map_or(0.0, |part| part.change_us_per_op));
     match (counted, cpu) {
         (Some(mut counted), Some(cpu)) if counted.direction() == Some(cpu.change_us_per_op > 0.0) => {
@@ -185,8 +196,8 @@ fn speed_sentence(cx: &Context<'_>, name: PartName, rose: bool, share: &str) -> 
              changed, which cannot be told apart"
         ),
         _ => format!(
-            "sessions of {arm} take {share} {more} CPU time than those of {base} for the same number of instructions \
-             in user mode; whether caches, branches or the kernel take it cannot be told"
+            "sessions of {arm} take {share} {more} CPU time per instruction in user mode than those of {base}; whether \
+             caches, branches or the kernel take it cannot be told"
         ),
     }
 }
@@ -222,7 +233,7 @@ fn client_cpu_moved(cx: &Context<'_>, split: &Decomposition) -> Option<Quantity>
 
 /// CPU time without usable instruction counts: more work and slower work look alike.
 fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
-    let found = find_part(&split.parts, &[PartName::Server]).filter(|part| matters(split, part))?;
+    let found = changed_cpu(cx, split)?;
     let quantity = quantity_of(cx, found);
     let arm = cx.names().0;
     let why = match is_counted_apart(cx.figures) {
