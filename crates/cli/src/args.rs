@@ -385,7 +385,7 @@ pub struct ExplainArgs {
     /// The arm to compare with [default: the plan's base]
     #[arg(long, value_name = "ARM")]
     pub base: Option<String>,
-    /// The figures behind every change, not only the largest
+    /// The figures behind every change; without it, of more than three, a summary
     #[arg(long)]
     pub all: bool,
 }

@@ -5,7 +5,7 @@ use crate::{EXIT_INTERRUPTED, Usage, out};
 use anyhow::Context as _;
 use rqps_builds::Dirs;
 use rqps_fleet::Fleet;
-use rqps_model::did_you_mean;
+use rqps_model::{did_you_mean, nearest};
 use rqps_report::{Format, Screen};
 use rqps_store::{RunFolder, RunSummary};
 use std::convert::Infallible;
@@ -246,7 +246,7 @@ impl Context {
                 Err(Usage(format!(
                     "no run named `{name}` (no run.db in it or in {}). {}",
                     self.results.join(name).display(),
-                    remedy.unwrap_or_else(|| "`rqps ls` lists the runs.".to_owned())
+                    remedy.unwrap_or_else(|| LISTED.to_owned())
                 ))
                 .into())
             }
@@ -260,6 +260,23 @@ impl Context {
         let folders = || in_folder(self.results.clone()).map(|entry| entry.path()).filter(|_| is_name);
         let tasks = folders().flat_map(|folder| in_folder(folder.join("tasks"))).map(|entry| entry.path());
         folders().chain(tasks).map(|folder| folder.join(name)).find(|path| is_run(path))
+    }
+}
+
+/// How an error about an unknown run ends if no run has a name like that.
+const LISTED: &str = "`rqps ls` lists the runs.";
+
+/// An error about a run, with the value of an option that its name is near: users write it without the option.
+pub fn or_value_of<'a>(
+    option: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    name: &str,
+    error: anyhow::Error,
+) -> anyhow::Error {
+    let text = error.to_string();
+    match nearest(name, known).filter(|_| text.ends_with(LISTED)) {
+        Some(value) => Usage(format!("{text} Or did you mean `{option} {value}`?")).into(),
+        None => error,
     }
 }
 

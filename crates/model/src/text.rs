@@ -24,7 +24,8 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
 /// The longest word to compare with others: distances take time proportional to both lengths.
 const WORD_BYTES_MAX: usize = 200;
 
-/// The known word nearest to the written one, if it is near enough to be a typo, or the only one that this shortens.
+/// The known word nearest to the written one, if it is near enough to be a typo, or the only one that this begins or
+/// shortens.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let is_word = |text: &str| text.len() <= WORD_BYTES_MAX;
     if !is_word(written) {
@@ -35,13 +36,25 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     let typo = known
         .iter()
         .filter_map(|word| Some((typos(&written, &word.to_lowercase())?, *word)))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, word)| word);
-    let longer = known.iter().copied().filter(|word| shortens(&written, &word.to_lowercase()));
-    typo.or_else(|| match *longer.collect::<Vec<_>>().as_slice() {
-        [only] => Some(only),
-        _ => None,
-    })
+        .min_by_key(|(distance, _)| *distance);
+    let only = |is_meant: fn(&str, &str) -> bool| {
+        let meant = known.iter().copied().filter(|word| is_meant(&written, &word.to_lowercase()));
+        match *meant.collect::<Vec<_>>().as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    };
+    match typo {
+        Some((0 | 1, word)) => Some(word),
+        typo => only(begins).or(typo.map(|(_, word)| word)).or_else(|| only(shortens)),
+    }
+}
+
+/// Whether a word goes on where the written one ends, which may be a plural: `lats` of `latency`.
+fn begins(written: &str, word: &str) -> bool {
+    const LETTERS_MIN: usize = 3;
+    let start = written.strip_suffix('s').unwrap_or(written);
+    start.len() >= LETTERS_MIN && word.starts_with(start)
 }
 
 /// How many letters differ, if few enough for typos: in all, and in each part between `_`. `query_cache_size` is no
@@ -300,6 +313,14 @@ mod tests {
         assert_eq!(nearest("threads", known), None);
         assert_eq!(nearest("xx", known), None);
         assert_eq!(nearest("rdsecs", known), Some("read_seconds"));
+        assert_eq!(nearest("lats", ["rates", "loads", "latency", "plans"]), Some("latency"));
+        assert_eq!(
+            nearest("rate", ["rates", "rate-limit"]),
+            Some("rates"),
+            "a typo of one letter comes first"
+        );
+        assert_eq!(nearest("lat", ["latency", "latch"]), None, "which of them?");
+        assert_eq!(nearest("la", ["latency"]), None);
         assert_eq!(nearest("wsec", known), None, "less than half");
         assert_eq!(nearest("query_cache_size", ["host_cache_size"]), None, "another word");
         assert_eq!(nearest("host_cahce_size", ["host_cache_size"]), Some("host_cache_size"));

@@ -110,9 +110,21 @@ fn parameters(run: &Run) -> BTreeMap<String, String> {
         .map(|(name, value)| (name.to_owned(), value))
         .chain(driver)
         .chain(results)
-        .chain(method.map(|setting| (setting.name.clone(), once_if_alike(&setting.value))))
+        .chain(
+            method.map(|setting| (setting.name.clone(), once_if_alike(means(&setting.name, &setting.value)))),
+        )
         .chain(host.map(|fact| (format!("host: {}", fact.key), fact.value.clone())))
         .collect()
+}
+
+/// A setting's value without the reason for it, which may be another one for the same method:
+/// `none` of `none: the plan turns it off (no counters)`.
+fn means<'v>(name: &str, value: &'v str) -> &'v str {
+    let reason = [": ", " ("].into_iter().filter_map(|start| value.find(start)).min();
+    match name {
+        "instructions" => reason.map_or(value, |at| &value[..at]),
+        _ => value,
+    }
 }
 
 /// `1` of `1, 1`: a value of each size of the data, where all are alike.
@@ -281,7 +293,7 @@ fn only_in(options: &BTreeMap<String, String>, others: &BTreeMap<String, String>
 
 #[cfg(test)]
 mod tests {
-    use super::{alike, has_shares, once_if_alike, options};
+    use super::{alike, has_shares, means, once_if_alike, options};
     use rqps_model::LeftOut;
     use rqps_store::{Arm, Role};
 
@@ -311,6 +323,21 @@ mod tests {
         assert_eq!(compared(&[&old], &[&arm("mysql", "8.4.3", "[mysqld-8.0]")]), None);
         let [minor, newer] = [arm("postgres", "17.7", "[x]"), arm("postgres", "17.11", "")];
         assert_eq!(compared(&[&minor], &[&newer]), pair("17.7", "17.11"));
+    }
+
+    #[test]
+    fn why_instructions_are_not_counted_is_no_other_method() {
+        let of = |value| means("instructions", value);
+        let none = [
+            "none: the plan turns it off (no counters)",
+            "none: turned off; with it the first verdicts would take about 9 min, more than the budget of 5 min (no counters)",
+            "none (no counters; install valgrind to count them)",
+        ];
+        assert_eq!(none.map(of), ["none"; 3]);
+        assert_eq!(of("counted under valgrind-3.19.0 (no counters)"), "counted under valgrind-3.19.0");
+        assert_ne!(of("counted under valgrind-3.24.0 (no counters)"), "counted under valgrind-3.19.0");
+        assert_eq!(of("hardware counters of the processor"), "hardware counters of the processor");
+        assert_eq!(means("settle at most", "60 s (capped)"), "60 s (capped)");
     }
 
     #[test]

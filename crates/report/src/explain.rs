@@ -9,8 +9,6 @@
 //! | `part` | waiting: neither client nor server session is on a CPU; unexplained: not measured by any counter |
 //! | `noise` | half width of the 99 % interval of the difference over base's value |
 
-use std::cmp::Ordering;
-
 use rqps_explain::{
     Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, Word, explain,
 };
@@ -22,8 +20,8 @@ use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
 use crate::explain_summary::{
-    Summary, answers, changed_plans, difference, headline, is_without_blocks_yet, no_explanations, notes,
-    rate_of, sentence, unchanged, without_change,
+    Summary, answers, changed_plans, difference, headline, in_short, is_without_blocks_yet, more_than_whole,
+    no_explanations, notes, ratio_of, sentence, unchanged, without_change,
 };
 use crate::format::{Format, Screen};
 use crate::invalid;
@@ -46,12 +44,12 @@ pub struct ExplainOptions {
     pub arms: Vec<String>,
     /// Name of the arm they are compared with; the plan's base if None.
     pub base: Option<String>,
-    /// The figures behind every change; else, if no tests are named, behind the largest.
+    /// The figures behind every change; else, if no tests are named, of many a summary.
     pub all: bool,
 }
 
-/// How many changes have their figures unasked.
-const LARGEST: usize = 3;
+/// So many changes have their figures unasked.
+const FEW: usize = 3;
 
 /// Explains a run, in any format.
 ///
@@ -104,21 +102,20 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         document.extend(without_change(run, judged.as_ref()));
     }
     let hidden_ones = found.iter().filter(|one| !is_shown(one));
-    document.extend(changed_plans(run, hidden_ones));
-    if options.tests.is_empty() && !options.all && shown.len() > LARGEST {
-        shown.sort_by(|a, b| {
-            let size = |one: &Explanation| size(&comparison, judged.as_ref(), one);
-            size(a).partial_cmp(&size(b)).unwrap_or(Ordering::Equal)
-        });
-        document.extend(in_short((run, &comparison), judged.as_ref(), &shown));
-        shown.truncate(LARGEST);
+    document.extend(changed_plans(run, hidden_ones, options.all));
+    // Rows of CSV are figures only.
+    let is_asked = !options.tests.is_empty() || options.all || options.format == Format::Csv;
+    let is_short = shown.len() > FEW && !is_asked;
+    if is_short {
+        let sized = shown.drain(..).map(|one| (size(&comparison, judged.as_ref(), one), one));
+        document.extend(in_short((run, &comparison), judged.as_ref(), &largest_first(sized.collect())));
     }
     for one in &shown {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
         document.extend(difference(&comparison, judged.as_ref(), one).map(Block::Text));
         document.extend(findings(run, &comparison, one));
     }
-    if options.tests.is_empty() {
+    if options.tests.is_empty() && !is_short {
         let has_line = |test: &str| shown.iter().any(|one| one.test == test && one.commits.is_some());
         document.extend(certificate::commits(&comparison, |test| !has_line(test))?.block());
     }
@@ -126,7 +123,9 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         document.push(Block::Text(legend(judged, &shown)));
     }
     document.push_warnings(&warnings);
-    document.extend(differences(run, &comparison, &found));
+    if !is_short {
+        document.extend(differences(run, &comparison, &found));
+    }
     document.extend(notes(&found));
     document.extend(flamegraphs_only(run, &with_flamegraphs).map(Block::Text));
     document.extend(no_figures(&rates_only).map(Block::Text));
@@ -149,47 +148,21 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     render(&document, options.format, options.screen)
 }
 
+fn largest_first(mut sized: Vec<((u8, f64), &Explanation)>) -> Vec<&Explanation> {
+    sized.sort_by(|((a, a_size), _), ((b, b_size), _)| a.cmp(b).then(a_size.total_cmp(b_size)));
+    sized.into_iter().map(|(_, one)| one).collect()
+}
+
 /// Sorts the worst verdict first; without verdicts, the largest difference, but first of tests on which more than the
 /// host differed.
 fn size(comparison: &Comparison<'_>, judged: Option<&Judged<'_>>, one: &Explanation) -> (u8, f64) {
     let Some(judged) = judged else {
-        let arm = &comparison.runs()[0].arms[one.arm];
-        let ratio = comparison.find(arm).and_then(|arm| comparison.pair(*arm).ratio(&one.test));
+        let ratio = ratio_of(comparison, one);
         let is_of_host = one.findings.first().is_none_or(|first| first.word == Word::TheHost);
         return (u8::from(is_of_host), ratio.map_or(0.0, |ratio| -ratio.ln().abs()));
     };
     let rank = judged.lines(one.arm, |test| test == one.test).first().and_then(Line::rank);
     rank.unwrap_or((u8::MAX, 0.0))
-}
-
-/// The first finding on each change, and where the others are.
-fn in_short(
-    (run, comparison): (&Run, &Comparison<'_>),
-    judged: Option<&Judged<'_>>,
-    shown: &[&Explanation],
-) -> [Block; 2] {
-    let item = |one: &&Explanation| {
-        let missed = || Some(judged?.missed(one.arm, &one.test)?.text);
-        let first = one.findings.first().map(sentence).or_else(missed).unwrap_or("no cause found".into());
-        let more = match one.findings.len() {
-            0 | 1 => String::new(),
-            count => format!(" (and {} more)", count - 1),
-        };
-        let size = match judged {
-            Some(judged) => {
-                judged.lines(one.arm, |test| test == one.test).first().and_then(Line::changes_in_short)
-            }
-            None => rate_of(comparison, one),
-        };
-        let size = size.map_or_else(String::new, |size| size + "; ");
-        format!("{} ({}): {size}{first}{more}", one.test, pair(run, one))
-    };
-    let run = run.folder.name();
-    let text = format!(
-        "Figures of the first {LARGEST} of these follow; `rqps explain {run} TEST` shows those of a test, \
-         `rqps explain {run} --all` of all."
-    );
-    [Block::Items(shown.iter().map(item).collect()), Block::Text(text)]
 }
 
 /// How the figures of verdicts and of explanations are computed.
@@ -343,6 +316,7 @@ fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Bl
         blocks.push(Block::Text(text.to_owned()));
     }
     blocks.extend(items(others));
+    blocks.extend(more_than_whole(one).map(Block::Text));
     let no_cause = match (one.searched, one.findings.as_slice()) {
         (true, []) => Some("No cause found."),
         (true, _) => None,
@@ -395,9 +369,12 @@ const LARGE_RATIO: f64 = 100.0;
 /// Of more noise, a figure says nothing.
 const NOISE_MAX: f64 = 10.0;
 
-/// None for evidence that is text.
+/// None for evidence that is text, and for figures that are 0 on both arms.
 fn evidence_cells(figure: &Evidence, cause: &str) -> Option<Vec<Cell>> {
-    if figure.base.is_none() && figure.arm.is_none() {
+    let figures = [figure.base, figure.arm];
+    if figures.iter().all(Option::is_none)
+        || figures.iter().all(|one| one.is_some_and(|value| plain(value) == "0"))
+    {
         return None;
     }
     Some(vec![
@@ -549,4 +526,24 @@ fn arm_index(run: &Run, name: &str) -> Result<usize> {
         name: name.to_owned(),
         known: run.arms.iter().map(|arm| arm.name.clone()).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::evidence_cells;
+    use rqps_explain::Evidence;
+
+    /// What neither arm has explains nothing.
+    #[test]
+    fn figures_that_are_0_on_both_arms_are_left_out() {
+        let is_shown = |base: Option<f64>, arm: Option<f64>| {
+            let mut figure = Evidence::default();
+            (figure.base, figure.arm) = (base, arm);
+            evidence_cells(&figure, "wal").is_some()
+        };
+        assert!(!is_shown(Some(0.0), Some(0.0)) && !is_shown(Some(3e-9), Some(0.0)) && !is_shown(None, None));
+        assert!(
+            is_shown(Some(0.0), Some(2.0)) && is_shown(Some(0.04), Some(0.0)) && is_shown(None, Some(0.0))
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! What an explanation begins with: how many tests changed, and how often each cause is the first.
 
-use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, Word};
+use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, Part, Word};
 use rqps_model::counted;
 use rqps_store::Run;
 use serde_json::{Value, json};
@@ -12,7 +12,8 @@ use crate::explain::pair;
 use crate::invalid;
 use crate::number::significant;
 use crate::tables::{answer, undecided, verdicts};
-use crate::verdict_lines::Judged;
+use crate::verdict_lines::{Judged, Line};
+use crate::words;
 
 /// Most tests that a note names.
 const NOTED_MAX: usize = 4;
@@ -66,17 +67,20 @@ pub(crate) fn difference(
 
 /// `pg18 is at 0.93 times pg17's rate`, of all windows.
 pub(crate) fn rate_of(comparison: &Comparison<'_>, one: &Explanation) -> Option<String> {
-    let arms = &comparison.runs()[0].arms;
-    let arm = comparison.find(&arms[one.arm])?;
-    let ratio = comparison.pair(*arm).ratio(&one.test)?;
-    let [base, arm] = [one.base, one.arm].map(|at| &arms[at].name);
+    let ratio = ratio_of(comparison, one)?;
+    let [base, arm] = [one.base, one.arm].map(|at| &comparison.runs()[0].arms[at].name);
     Some(format!("{arm} is at {} times {base}'s rate", significant(ratio, 3)))
+}
+
+/// Of all windows.
+pub(crate) fn ratio_of(comparison: &Comparison<'_>, one: &Explanation) -> Option<f64> {
+    let arm = comparison.find(&comparison.runs()[0].arms[one.arm])?;
+    comparison.pair(*arm).ratio(&one.test)
 }
 
 /// A sentence with the verdicts on the test.
 fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
-    let lines = judged.lines(one.arm, |test| test == one.test);
-    let line = lines.first()?;
+    let line = line_of(judged, one)?;
     let verdicts = line.verdicts().chain(line.changed_stalls()).chain(line.changed_resources());
     let verdicts = verdicts.map(|verdict| line.part(verdict, judged));
     let parts: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).chain(verdicts).collect();
@@ -117,6 +121,89 @@ pub(crate) fn no_explanations(
     format!("{reason}, so there is nothing to explain. `rqps explain {name} TEST` examines a test anyway.")
 }
 
+fn first_of(one: &Explanation) -> First {
+    one.findings.first().map(|first| match first.word {
+        word @ (Word::NotExplained | Word::OnlyDifference) => (word, None),
+        word => (word, Some(first.cause.key())),
+    })
+}
+
+/// Explanations with the same key, in the order of the first of each.
+fn groups<'e, K: PartialEq>(
+    all: impl IntoIterator<Item = &'e Explanation>,
+    key: impl Fn(&Explanation) -> K,
+) -> Vec<Vec<&'e Explanation>> {
+    let mut groups: Vec<(K, Vec<&Explanation>)> = Vec::new();
+    for one in all {
+        let own = key(one);
+        match groups.iter_mut().find(|(key, _)| *key == own) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((own, vec![one])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// Most tests that a line names besides its first one.
+const LIKEWISE_MAX: usize = 3;
+
+/// A line for the tests of an arm with the same first finding, with the finding on the most changed one, and where the
+/// figures are.
+pub(crate) fn in_short(
+    (run, comparison): (&Run, &Comparison<'_>),
+    judged: Option<&Judged<'_>>,
+    shown: &[&Explanation],
+) -> [Block; 2] {
+    let missed = |one: &Explanation| Some(judged?.missed(one.arm, &one.test)?.text);
+    let item = |group: &Vec<&Explanation>| {
+        let (one, others) = group.split_first()?;
+        let first = one.findings.first().map(sentence).or_else(|| missed(one));
+        let first = first.unwrap_or_else(|| "no cause found".to_owned());
+        let more = match one.findings.len() {
+            0 | 1 => String::new(),
+            count => format!(" (and {} more)", count - 1),
+        };
+        let size = match judged {
+            Some(judged) => line_of(judged, one).as_ref().and_then(Line::changes_in_short),
+            None => rate_of(comparison, one),
+        };
+        let size = size.map_or_else(String::new, |size| size + "; ");
+        let others: Vec<String> = others.iter().map(|one| briefly((comparison, judged), one)).collect();
+        let likewise = match others.len() {
+            0 => String::new(),
+            count => {
+                let tests = words::plural(count, "other test");
+                format!("; likewise {tests}: {}", words::names(&others, LIKEWISE_MAX))
+            }
+        };
+        Some(format!("{} ({}): {size}{first}{more}{likewise}", one.test, pair(run, one)))
+    };
+    let alike = groups(shown.iter().copied(), |one| (one.arm, first_of(one), missed(one)));
+    let items = alike.iter().filter_map(item).collect();
+    let run = run.folder.name();
+    let text = format!(
+        "`rqps explain {run} TEST` shows the figures behind the changes of a test, and what differs between the arms; \
+         `rqps explain {run} --all` those of all tests."
+    );
+    [Block::Items(items), Block::Text(text)]
+}
+
+fn line_of<'j>(judged: &'j Judged<'_>, one: &Explanation) -> Option<Line<'j>> {
+    judged.lines(one.arm, |test| test == one.test).into_iter().next()
+}
+
+/// `hot-points 5 % slower`.
+fn briefly((comparison, judged): (&Comparison<'_>, Option<&Judged<'_>>), one: &Explanation) -> String {
+    let size = match judged {
+        Some(judged) => line_of(judged, one).and_then(|line| {
+            let changed = line.verdicts().find(|verdict| verdict.significant);
+            changed.map(|verdict| format!(" {}", words::change_in_short(verdict)))
+        }),
+        None => ratio_of(comparison, one).map(|ratio| format!(" at {}", significant(ratio, 3))),
+    };
+    format!("{}{}", one.test, size.unwrap_or_default())
+}
+
 /// The first findings on what changed.
 pub(crate) struct Summary {
     tests: usize,
@@ -139,10 +226,7 @@ impl Summary {
             found.iter().filter(|one| one.searched && !one.may_be_chance).filter(is_comparable).collect();
         let mut causes: Vec<(First, usize)> = Vec::new();
         for one in &searched {
-            let first = one.findings.first().map(|first| match first.word {
-                word @ (Word::NotExplained | Word::OnlyDifference) => (word, None),
-                word => (word, Some(first.cause.key())),
-            });
+            let first = first_of(one);
             match causes.iter_mut().find(|(known, _)| *known == first) {
                 Some((_, count)) => *count += 1,
                 None => causes.push((first, 1)),
@@ -227,16 +311,28 @@ pub(crate) fn is_without_blocks_yet(run: &Run) -> bool {
     run.meta.protocol == "isolated" && run.blocks.is_empty()
 }
 
-/// Changed query plans of tests without a change that a verdict shows: facts all the same.
+/// Changed query plans of tests without a change that a verdict shows: facts all the same. Of an arm with several such
+/// tests the first one's, unless all are asked for.
 pub(crate) fn changed_plans<'a>(
     run: &Run,
     unchanged: impl Iterator<Item = &'a Explanation>,
+    all: bool,
 ) -> Option<Block> {
-    let items: Vec<String> = unchanged
-        .flat_map(|one| one.findings.iter().map(move |finding| (one, finding)))
-        .filter(|(_, finding)| finding.word == Word::AnotherPlan)
-        .map(|(one, finding)| format!("{} ({}): {}", one.test, pair(run, one), sentence(finding)))
-        .collect();
+    let plan = |one: &'a Explanation| one.findings.iter().find(|finding| finding.word == Word::AnotherPlan);
+    let changed = unchanged.filter(|one| plan(one).is_some());
+    let by_arm = groups(changed, |one| (one.arm, all.then(|| one.test.clone())));
+    let item = |of_arm: &Vec<&'a Explanation>| {
+        let (one, others) = of_arm.split_first()?;
+        let names: Vec<&str> = others.iter().map(|one| one.test.as_str()).collect();
+        let others = match names.len() {
+            0 => String::new(),
+            count => {
+                format!("; also in {}: {}", counted(count, "other test"), words::names(&names, LIKEWISE_MAX))
+            }
+        };
+        Some(format!("{} ({}): {}{others}", one.test, pair(run, one), sentence(plan(one)?)))
+    };
+    let items: Vec<String> = by_arm.iter().filter_map(item).collect();
     (!items.is_empty()).then_some(Block::Items(items))
 }
 
@@ -267,7 +363,7 @@ pub(crate) fn notes(found: &[Explanation]) -> Vec<Block> {
 /// `more work (62 % of the change): pg18 writes 412 bytes of WAL per query, 31 % more than pg17 (315)`.
 pub(crate) fn sentence(finding: &Finding) -> String {
     let share = match finding.share() {
-        Some(share) if share >= SHARE_MIN => format!(" ({:.0} % of the change)", 100.0 * share),
+        Some(share) if share >= SHARE_MIN => format!(" ({} % of the change)", percent(share)),
         Some(share) if share <= -SHARE_MIN => " (against the change)".to_owned(),
         _ => String::new(),
     };
@@ -276,3 +372,49 @@ pub(crate) fn sentence(finding: &Finding) -> String {
 
 /// A smaller share of a change is none.
 const SHARE_MIN: f64 = 0.005;
+
+fn percent(share: f64) -> f64 {
+    (100.0 * share).round()
+}
+
+/// Why the shares of a test's findings are more than the whole.
+pub(crate) fn more_than_whole(one: &Explanation) -> Option<String> {
+    let shares: Vec<f64> = one.findings.iter().filter_map(Finding::share).collect();
+    let is_opposed =
+        one.decomposition.as_ref().is_some_and(|split| has_opposed(&split.parts, split.change_us_per_op()));
+    sum_of_shares(&shares, is_opposed)
+}
+
+/// What shares add up to, if that is more than the whole, beyond rounding.
+fn sum_of_shares(shares: &[f64], is_opposed: bool) -> Option<String> {
+    let told = || shares.iter().copied().filter(|share| *share >= SHARE_MIN);
+    let is_opposed = is_opposed || shares.iter().any(|share| *share <= -SHARE_MIN);
+    let why =
+        if is_opposed { "other parts of the time work against the change" } else { "these causes overlap" };
+    let sum: f64 = told().map(percent).sum();
+    (told().sum::<f64>() > 1.0 + SHARE_MIN).then(|| format!("The shares add up to {sum} %: {why}."))
+}
+
+/// Whether a part of the time changed in the other direction than the whole.
+fn has_opposed(parts: &[Part], total: f64) -> bool {
+    parts.iter().any(|part| part.change_us_per_op / total <= -SHARE_MIN || has_opposed(&part.of, total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sum_of_shares;
+
+    #[test]
+    fn shares_of_more_than_the_whole_say_why() {
+        let of = |shares: &[f64]| sum_of_shares(shares, false).unwrap_or_default();
+        assert_eq!(
+            of(&[0.9, 0.4, -0.3]),
+            "The shares add up to 130 %: other parts of the time work against the change."
+        );
+        assert_eq!(of(&[0.9, 0.4]), "The shares add up to 130 %: these causes overlap.");
+        let opposed = sum_of_shares(&[0.9, 0.4], true).unwrap();
+        assert!(opposed.contains("work against the change"), "by what no finding names: {opposed}");
+        // Rounding may make 101 % of it.
+        assert_eq!([of(&[0.667, 0.336]), of(&[0.8, 0.2]), of(&[1.0, -0.4]), of(&[])], [""; 4]);
+    }
+}

@@ -75,7 +75,7 @@ fn whether_and_how_much_slower_comes_before_the_causes() {
         first.contains("- new: rate slower in 2") && first.contains("- newer: rate slower in 2"),
         "{text}"
     );
-    assert!(first.contains("\n- insert (new against old): ") && first.contains(" % slower, "), "{text}");
+    assert!(first.contains("\n- insert (new against old): ") && first.contains(" % slower"), "{text}");
     let other = ExplainOptions { arms: vec!["newer".to_owned()], ..ExplainOptions::default() };
     let text = with_run(&spec, |run| explain_text(run, &other).unwrap());
     assert!(text.lines().nth(3).unwrap().contains("(newer) is slower than "), "{text}");

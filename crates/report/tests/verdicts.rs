@@ -184,32 +184,6 @@ fn how_much_longer_to_measure_is_one_figure() {
 }
 
 #[test]
-fn many_changes_are_listed_and_the_largest_explained() {
-    let tests = ["hot-points", "point-query", "insert", "update-index"];
-    let effects = [0.9, 0.95, 0.8, 0.85].into_iter().zip(tests).map(|(rate, test)| (2, test, rate, 1.0));
-    let spec = Spec { effects: effects.collect(), ..Spec::default() };
-    let results = tempfile::tempdir().unwrap();
-    let run = run(results.path(), &spec);
-    let explained = |options: ExplainOptions| explain_text(&run, &options).unwrap();
-    let headings = |text: &str| -> Vec<String> {
-        text.lines().filter(|line| line.ends_with(": new against old")).map(str::to_owned).collect()
-    };
-    let short = explained(ExplainOptions::default());
-    let (list, _) = short.split_once("Figures of the first 3 of these follow").unwrap();
-    let listed: Vec<usize> = ["insert", "update-index", "hot-points", "point-query"]
-        .iter()
-        .map(|test| list.find(&format!("- {test} (new against old): ")).unwrap())
-        .collect();
-    assert!(listed.is_sorted(), "the largest first: {list}");
-    assert_eq!(headings(&short).len(), 3, "{short}");
-    let all = explained(ExplainOptions { all: true, ..ExplainOptions::default() });
-    assert!(headings(&all).len() == 4 && !all.contains("Figures of the first"), "{all}");
-    let one =
-        explained(ExplainOptions { tests: vec!["point-query".to_owned()], ..ExplainOptions::default() });
-    assert_eq!(headings(&one), ["point-query: new against old"], "{one}");
-}
-
-#[test]
 fn changes_are_traced_to_versions() {
     let arms = vec![("v16", "16.11"), ("control", "16.11"), ("v17", "17.7"), ("v18", "18.1")];
     let effects =

@@ -1,8 +1,9 @@
-//! What may be meant by an unknown verb or option, or by a value that looks like an option.
+//! What may be meant by an unknown verb, option, value or word, or by a value that looks like an option.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Command, Error};
 use rqps_model::nearest;
+use rqps_report::Section;
 use std::ffi::OsString;
 
 /// Adds what may be meant: of short verbs, such as `rn`, clap finds none, and of options it names some that are not.
@@ -13,6 +14,7 @@ pub fn suggested(command: &Command, arguments: &[OsString], error: Error) -> Err
     let command = verbs.fold(command, innermost);
     match error.kind() {
         ErrorKind::InvalidSubcommand => with_verb(command, error),
+        ErrorKind::InvalidValue => with_value(error),
         ErrorKind::UnknownArgument => match negative(command, arguments, &error) {
             Some(why) => Error::raw(ErrorKind::ValueValidation, why).with_cmd(command),
             None => with_option(command, error),
@@ -36,6 +38,18 @@ fn with_verb(command: &Command, mut error: Error) -> Error {
     error
 }
 
+/// Names the value that is meant as other errors do.
+fn with_value(mut error: Error) -> Error {
+    if let (Some(ContextValue::String(written)), Some(ContextValue::Strings(known))) =
+        (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue))
+        && let Some(meant) = nearest(written, known.iter().map(String::as_str))
+    {
+        let meant = ContextValue::String(meant.to_owned());
+        error.insert(ContextKind::SuggestedValue, meant);
+    }
+    error
+}
+
 /// A negative value, which is taken for an option: `--budget -5m`. No option has negative ones.
 fn negative(command: &Command, arguments: &[OsString], error: &Error) -> Option<String> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
@@ -55,8 +69,14 @@ fn negative(command: &Command, arguments: &[OsString], error: &Error) -> Option<
 /// Names the option of the verb that is near an unknown one, or where tests are chosen.
 fn with_option(command: &Command, mut error: Error) -> Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg) else { return error };
-    let Some(name) = written.strip_prefix("--").map(str::to_owned) else { return error };
     let options: Vec<&str> = command.get_arguments().filter_map(|argument| argument.get_long()).collect();
+    if !written.starts_with('-') {
+        if let Some(how) = of_word(written, &options) {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![how.into()]));
+        }
+        return error;
+    }
+    let Some(name) = written.strip_prefix("--").map(str::to_owned) else { return error };
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::Suggested);
     error.remove(ContextKind::TrailingArg);
@@ -72,6 +92,24 @@ fn with_option(command: &Command, mut error: Error) -> Error {
     }
     error
 }
+
+/// What a word too many may be meant for: it may be a section, a test or an option without its dashes.
+fn of_word(written: &str, options: &[&str]) -> Option<String> {
+    let has = |option| options.contains(&option);
+    if has(SECTION)
+        && let Some(section) = nearest(written, Section::ALL.map(Section::key))
+    {
+        return Some(format!("a section is chosen with an option: --section {section}"));
+    }
+    if let Some(option) = nearest(written, options.iter().copied()) {
+        return Some(format!("an option begins with two dashes: --{option}"));
+    }
+    let test = TESTS.into_iter().find(|option| has(option))?;
+    let sections = if has(SECTION) { ", sections with --section SECTION" } else { "" };
+    Some(format!("tests are chosen with --{test} TEST{sections}"))
+}
+
+const SECTION: &str = "section";
 
 /// How users call the option for tests that some verbs have.
 const TESTS: [&str; 4] = ["test", "tests", "step", "steps"];
@@ -95,6 +133,25 @@ mod tests {
         assert!(!said.contains("'run'"), "it is no verb of plan: {said}");
         let said = message(&["rqps", "plan", "demo"]);
         assert!(said.contains("rqps plan show demo"), "{said}");
+    }
+
+    #[test]
+    fn a_word_too_many_gets_the_option_that_it_is_meant_for() {
+        let message = |arguments: &[&str]| Cli::from_args(arguments).unwrap_err().to_string();
+        for (arguments, told) in [
+            (["show", "last", "lats"], "tip: a section is chosen with an option: --section latency"),
+            (["show", "last", "per-op"], "--section per-op"),
+            (["show", "last", "publishd"], "--section published"),
+            (["show", "last", "scan"], "tests are chosen with --test TEST, sections with --section SECTION"),
+            (["report", "last", "html"], "tip: an option begins with two dashes: --html"),
+        ] {
+            let said = message(&[&["rqps"], &arguments[..]].concat());
+            assert!(said.contains(told), "{said}");
+        }
+        let said = message(&["rqps", "report", "last", "scan"]);
+        assert!(!said.contains("tip: "), "a report has all tests: {said}");
+        let said = message(&["rqps", "show", "--section", "lats"]);
+        assert!(said.contains("'latency'"), "{said}");
     }
 
     #[test]

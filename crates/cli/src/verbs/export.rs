@@ -1,7 +1,7 @@
 //! `export`: runs as flat tables for other tools.
 
 use crate::args::ExportArgs;
-use crate::context::Context;
+use crate::context::{Context, or_value_of};
 use crate::listing::{Cell, Column, Listing};
 use crate::{Usage, human, out};
 use rqps_export::{Exported, Format, Options, Table};
@@ -25,7 +25,9 @@ pub fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     }
     let mut runs = Vec::new();
     for name in &args.runs {
-        runs.push(RunFolder::open(&context.results_path(name)?)?);
+        let known = rqps_export::ALL.iter().map(|table| table.name);
+        let path = context.results_path(name).map_err(|error| or_value_of("--table", known, name, error))?;
+        runs.push(RunFolder::open(&path)?);
     }
     let Some(dir) = &args.to else {
         return to_standard_output(context, args, &tables, &runs);

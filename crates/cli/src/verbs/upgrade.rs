@@ -14,7 +14,7 @@ use rqps_model::{BuildSource, natural};
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_report::{Format, Screen};
-use rqps_store::{RunFolder, UPGRADE_FILE};
+use rqps_store::{RunFolder, Status, UPGRADE_FILE};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -31,6 +31,8 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
             let stop = if error.ends_with(['.', '?']) { "" } else { "." };
             Usage(format!("{error}{stop} To measure an upgrade, name two builds: rqps upgrade OLD NEW"))
         })?;
+        // A folder that one may only read still has its report.
+        let _renewed = renew(&folder);
         print(context, &folder)?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -72,15 +74,8 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     }
     let execution = begun.map_err(|error| naming_argument(&two.arms, error))?;
     drop(adapted);
-    let folder = RunFolder::at(&execution.folder())?;
-    folder.keep_upgrade_options(&options)?;
-    let result = execute(context, execution);
-    if let Some(cause) = cause(&result).filter(|cause| cause.refuses_config()) {
-        let text = not_started(&cause.short_text(), args.config.as_deref(), &options);
-        out::write_file(&folder.path().join(UPGRADE_FILE), text.clone())?;
-        out::message(&format!("\n{text}"));
-    }
-    result
+    RunFolder::at(&execution.folder())?.keep_upgrade_options(&options)?;
+    execute_with(context, execution, args.config.as_deref())
 }
 
 /// Why an execution failed.
@@ -88,26 +83,12 @@ fn cause<T>(result: &anyhow::Result<T>) -> Option<&rqps_executor::Error> {
     result.as_ref().err().and_then(|error| error.downcast_ref())
 }
 
-/// The report of an upgrade one of whose versions refuses the config: what is known without its start.
-fn not_started(why: &str, config: Option<&str>, options: &[String]) -> String {
-    let config = config.map_or_else(|| "the config".to_owned(), |config| format!("`{config}`"));
-    let mut text = format!(
-        "Nothing was measured: {why}\n\nCorrect {config} and start a new upgrade: this run has its own copy of it and \
-         cannot be resumed.\n"
-    );
-    text.extend(listed(options).map(|list| format!("\n{list}")));
-    text
-}
-
-/// What was found of options besides what ends an upgrade.
-fn listed(options: &[String]) -> Option<String> {
-    let items: String = options.iter().map(|option| format!("- {option}\n")).collect();
-    (!items.is_empty())
-        .then(|| format!("Other options that the upgrade concerns, on the new version:\n\n{items}"))
-}
-
+/// Tells what was found of options besides what ends an upgrade before its run.
 fn tell(options: &[String]) {
-    listed(options).iter().for_each(|list| out::message(list));
+    let items: String = options.iter().map(|option| format!("- {option}\n")).collect();
+    if !items.is_empty() {
+        out::message(&format!("Other options that the upgrade concerns, on the new version:\n\n{items}"));
+    }
 }
 
 /// Whether one published version comes before another. A series means its newest release.
@@ -119,57 +100,87 @@ fn is_older(one: &BuildSource, other: &BuildSource) -> bool {
 /// Runs the rest of an upgrade's execution, writes its report and page, and prints the report. If it fails, the report
 /// has what was known until then.
 pub fn execute(context: &Context, execution: Execution) -> anyhow::Result<ExitCode> {
+    execute_with(context, execution, None)
+}
+
+/// The same of an upgrade whose config is in this file, if it is known.
+fn execute_with(context: &Context, execution: Execution, config: Option<&str>) -> anyhow::Result<ExitCode> {
     let (folder, mut is_concluded) = (execution.folder(), false);
+    let name = RunFolder::at(&folder)?.name();
     // A resume knows by it what to conclude with, and it has what is known, also of a run that will be killed.
-    write_so_far(&folder, begun)?;
+    write(&folder, Some(&begun(&name)))?;
     let ended = super::run::execute_then(context, execution, |folder| {
         is_concluded = true;
         conclude(context, folder)?;
         Ok(ExitCode::SUCCESS)
     });
-    let cause = cause(&ended);
-    if !is_concluded && cause.is_none_or(|cause| !cause.refuses_config()) {
-        let begins_anew = cause.is_some_and(rqps_executor::Error::needs_new_run);
+    if !is_concluded {
+        let refused = cause(&ended).filter(|cause| cause.needs_new_run());
+        let first_line = match refused {
+            Some(cause) if cause.refuses_config() => not_started(&cause.short_text(), config),
+            Some(_) => REFUSED_STATEMENT.to_owned(),
+            None => goes_on(&name),
+        };
         // Why the run ended is told, whether or not more can be.
-        let _told = write_so_far(&folder, if begins_anew { ends_here } else { goes_on })
-            .and_then(|()| print(context, &folder));
+        let _told = write(&folder, Some(&first_line)).and_then(|()| print(context, &folder));
+        if refused.is_some() {
+            out::message(&format!("\n{first_line}"));
+        }
     }
     ended
 }
 
-fn ends_here(_: &RunFolder) -> String {
-    "Not finished: a statement of the plan is refused. Correct it and start a new upgrade.".to_owned()
-}
+const REFUSED_STATEMENT: &str =
+    "Not finished: a statement of the plan is refused. Correct it and start a new upgrade.";
 
-fn goes_on(folder: &RunFolder) -> String {
-    format!("Not finished: `rqps resume {}` continues the measurement.", folder.name())
-}
-
-fn begun(folder: &RunFolder) -> String {
-    let name = folder.name();
+/// Of a config that one of the versions refuses.
+fn not_started(why: &str, config: Option<&str>) -> String {
+    let config = config.map_or_else(|| "the config".to_owned(), |config| format!("`{config}`"));
     format!(
-        "Still running when this was written: `rqps status {name}` shows how far it is; if it was killed, `rqps resume \
-         {name}` continues it."
+        "Nothing was measured: {why}\n\nCorrect {config} and start a new upgrade: this run has its own copy of it and \
+         cannot be resumed."
     )
 }
 
-fn write_so_far(folder: &Path, first_line: impl FnOnce(&RunFolder) -> String) -> anyhow::Result<()> {
+fn goes_on(name: &str) -> String {
+    format!("Not finished: `rqps resume {name}` continues the measurement.")
+}
+
+/// How the report begins while its run goes on.
+const BEGUN: &str = "Still running when this was written: ";
+
+fn begun(name: &str) -> String {
+    format!(
+        "{BEGUN}`rqps status {name}` shows how far it is; if it was killed, `rqps resume {name}` continues it."
+    )
+}
+
+/// Writes the report of what is known by now, below a line on how the run ended if it did not come to its end.
+fn write(folder: &Path, first_line: Option<&str>) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
     let report = rqps_report::upgrade(&run, Format::Markdown, Screen::default())?;
-    out::write_file(&folder.join(UPGRADE_FILE), format!("{}\n\n{report}", first_line(&run.folder)))?;
+    let first_line = first_line.map(|line| format!("{line}\n\n")).unwrap_or_default();
+    out::write_file(&folder.join(UPGRADE_FILE), format!("{first_line}{report}"))?;
     Ok(())
 }
 
-fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
-    let page = super::run::write_report(folder)?;
-    let report = folder.join(UPGRADE_FILE);
+/// Writes the report of a run that was killed anew: it still has that of its beginning.
+fn renew(folder: &Path) -> anyhow::Result<()> {
+    let is_of_beginning =
+        std::fs::read_to_string(folder.join(UPGRADE_FILE)).is_ok_and(|text| text.starts_with(BEGUN));
+    if !is_of_beginning || RunFolder::at(folder)?.in_use_by().is_some() {
+        return Ok(());
+    }
     let run = RunFolder::open(folder)?;
-    let text = with_quiet_spinner("writing the report of the upgrade", || {
-        rqps_report::upgrade(&run, Format::Markdown, Screen::default())
-    })?;
-    out::write_file(&report, text)?;
+    let goes_on = goes_on(&run.folder.name());
+    write(folder, Some(&*goes_on).filter(|_| run.state() != Status::Complete))
+}
+
+fn conclude(context: &Context, folder: &Path) -> anyhow::Result<()> {
+    with_quiet_spinner("writing the report of the upgrade", || write(folder, None))?;
+    let page = super::run::write_report(folder)?;
     print(context, folder)?;
-    out::message(&format!("\nreport      {}", report.display()));
+    out::message(&format!("\nreport      {}", folder.join(UPGRADE_FILE).display()));
     out::message(&format!("page        {}", page.display()));
     out::commands(&format!("why         rqps explain {}", folder.display()));
     Ok(())

@@ -132,6 +132,12 @@ fn damaged_folders_are_told_apart() {
     fs::write(&db, whole).unwrap();
 
     expect_words(&bench.call(&["resume", "nothing"]).expect(2), &["no run named `nothing`", "rqps ls"]);
+    for (verb, name, option) in
+        [("show", "latncy", "--section latency"), ("export", "windws", "--table windows")]
+    {
+        let meant = format!("Or did you mean `{option}`?");
+        expect_words(&bench.call(&[verb, name]).expect(2), &[&format!("no run named `{name}`"), &meant]);
+    }
 }
 
 #[test]

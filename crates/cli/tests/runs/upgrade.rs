@@ -167,6 +167,13 @@ fn an_interrupted_upgrade_tells_what_it_knows_of_options() {
     for text in [&written, &running, &ended.stdout, &file()] {
         assert!(text.contains("wal_keep_segments") && text.contains("wal_keep_size = 64MB"), "{text}");
     }
+    // That of a run that was killed is of its beginning, when less was known.
+    let path = bench.folder().join("upgrade.md");
+    fs::write(&path, "Still running when this was written: `rqps status` shows how far it is.\n").unwrap();
+    bench.call(&["upgrade", "last"]).expect(0);
+    let renewed = file();
+    assert!(renewed.starts_with("Not finished: `rqps resume "), "{renewed}");
+    assert!(renewed.contains("wal_keep_size = 64MB"), "{renewed}");
 }
 
 /// Arguments of which nothing is measured.

@@ -32,7 +32,6 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         section #summary {
             h1 { (title(page)) }
-            p.about { @if page.in_site { "Run " (page.run.folder.name()) ": " } (about(page)) }
             @match &page.judged {
                 Some(judged) => (verdict_summary(page, judged)),
                 None => (rate_summary(page)?),
@@ -129,11 +128,10 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
             p.headline { (text(*arm, lines)) (aa_check(judged)) }
         } @else {
             div.headline {
-                p { "Against " (page.name(judged.base)) ":" }
+                p { (of_several(page, judged, &arms)) (aa_check(judged)) }
                 ul {
                     @for (arm, lines) in &arms { li { (page.name(*arm)) ": " (answer::brief(judged, *arm, lines)) } }
                 }
-                p { (aa_check(judged)) }
             }
         }
         (measured_with(page))
@@ -166,10 +164,21 @@ fn unpaired_rates(page: &Page<'_>, judged: &Judged<'_>, arm: usize) -> Markup {
     html! { @if let Some(table) = table.block() { (blocks::blocks(&[table], 2)) } }
 }
 
-/// What was measured with, directly below the answer, and warnings of builds that few others use.
+/// The answer on several arms in a sentence or two; the list below it has the rest.
+fn of_several(page: &Page<'_>, judged: &Judged<'_>, arms: &[(usize, Vec<Line<'_>>)]) -> String {
+    let base = page.name(judged.base);
+    let named: Vec<_> = arms.iter().map(|(arm, lines)| (page.name(*arm), lines.as_slice())).collect();
+    match judged.has_verdicts() {
+        true => answer::of_several(&named, base),
+        false => format!("There is no verdict yet. Against {base}:"),
+    }
+}
+
+/// What was measured and with what, directly below the answer, and warnings of builds that few others use.
 fn measured_with(page: &Page<'_>) -> Markup {
     let line = conditions::line(page.run, page.comparison.base_in(page.run));
     html! {
+        p.about { @if page.in_site { "Run " (page.run.folder.name()) ": " } (about(page)) }
         p { (line) }
         @for warning in conditions::warnings(page.run) {
             div.callout.alarm { (blocks::blocks(&[Block::Text(warning)], 2)) }
