@@ -13,7 +13,7 @@ use crate::rules::Rules;
 use crate::verdict::{Class, Judgement, Tag, Verdict};
 use rqps_model::{Detector, Events, Metric};
 
-/// Suspect is what would be significant if this many times the errors were allowed.
+/// Suspects are what would be significant if this many times the errors were allowed.
 const SUSPECT_TIMES: f64 = 10.0;
 
 /// One metric of one test: each arm's pairs with base.
@@ -175,15 +175,7 @@ fn withdraw_unsupported(verdict: &mut Verdict) {
     }
 }
 
-/// Whether the interval of [`crate::COMMON_CONFIDENCE`] excludes no change, of a ratio that would matter. Before the
-/// first look too little is known of the noise.
-fn is_clear(verdict: &Verdict) -> bool {
-    let (low, high) = verdict.common;
-    let matters = (verdict.ratio - 1.0).abs() > verdict.mei;
-    verdict.looks_reached > 0 && matters && (low > 1.0 || high < 1.0)
-}
-
-/// Sets what depends on all verdicts of a family: significance, intervals, and what is suspect.
+/// Sets what depends on all verdicts of a family: significance and intervals.
 fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
     let p_values: Vec<f64> = family.iter().map(|draft| draft.verdict.p_seq).collect();
     for (draft, q_value) in family.iter_mut().zip(benjamini_hochberg(&p_values)) {
@@ -192,6 +184,9 @@ fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
         verdict.significant = verdict.class.is_change() && q_value <= rules.q;
         if verdict.class.is_change() && !verdict.significant {
             verdict.tags.push(Tag::NotSignificant);
+        }
+        if !verdict.class.is_decided() && q_value <= rules.q * SUSPECT_TIMES {
+            verdict.tags.push(Tag::Suspect);
         }
     }
     let significant = family.iter().filter(|draft| draft.verdict.significant).count();
@@ -203,13 +198,7 @@ fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
             (false, false) => 2.0 * rules.tost_alpha,
         };
         case.set_intervals(verdict, error);
-        let is_rare = case.metric.measure().events == Events::Rare;
-        if !verdict.class.is_decided()
-            && (verdict.q_value <= rules.q * SUSPECT_TIMES || !is_rare && is_clear(verdict))
-        {
-            verdict.tags.push(Tag::Suspect);
-        }
-        if !is_rare {
+        if case.metric.measure().events != Events::Rare {
             withdraw_unsupported(verdict);
         }
         verdict.tags.sort();

@@ -76,8 +76,7 @@ pub enum Tag {
     Mixed,
     /// A change at `alpha`, but not significant among all verdicts of the report at `q`.
     NotSignificant,
-    /// Undecided, but likely a change: at ten times `q` it would be significant, or the interval of
-    /// [`COMMON_CONFIDENCE`] excludes 1 and the ratio differs by more than the minimum effect of interest.
+    /// Undecided, but at ten times `q` it would be a significant change.
     Suspect,
     /// The looks of the rules will probably not decide it.
     BeyondLooks,

@@ -21,7 +21,7 @@
 //! | `verdict` | `regression`: more of it; `improvement`: less; `mixed`: while the cost moved the other way |
 //! | `ratio`, `from`, `to` | the candidate's use per operation divided by base's, and its interval |
 
-use rqps_stats::{COMMON_CONFIDENCE, Class, Detector, Metric, Tag, Verdict};
+use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_store::{InvalidInPart, NoResult, Run};
 use rqps_verdicts::RunVerdicts;
 use std::collections::BTreeSet;
@@ -429,9 +429,8 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
         let is_exact = open.iter().any(|one| one.tags.contains(&Tag::Exact));
         footnotes.push(format!(
             "where an interval excludes 1 and the verdict is inconclusive: a change is called only if the interval of {} \
-             excludes it too; it is suspect if that of {} does and the ratio differs by more than what matters{}",
+             excludes it too{}",
             words::percent(1.0 - rules.alpha),
-            words::level(COMMON_CONFIDENCE),
             match is_exact {
                 true => "; of a cost that does not vary from block to block, three blocks call nothing, five do (eight \
                          without control)",
