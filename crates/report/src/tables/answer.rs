@@ -14,8 +14,9 @@ use crate::words;
 
 /// Up to one in this many tests may be inconclusive where the cost is said not to have changed.
 const FEW: usize = 8;
-/// Likely changes that are named.
+/// Likely changes that are named, and of each of several arms.
 const LIKELY_MAX: usize = 4;
+const LIKELY_MAX_OF_SEVERAL: usize = 2;
 /// A p value below it is not told more exactly.
 const P_TOLD_MIN: f64 = 0.001;
 
@@ -103,34 +104,30 @@ fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Li
     let of_stalls = || all.iter().copied().filter(|verdict| verdict.detector == Detector::Stalls);
     let are_seen = of_stalls().any(|verdict| verdict.looks_reached > 0);
     let stalls_seen = Answer::of(of_stalls().filter(|_| are_seen));
+    let likely = likely(lines, LIKELY_MAX).map(|named| format!(" Likely, not established: {named}."));
     format!(
         "{first}{judged}{}{}{}{}",
-        likely(lines),
+        likely.unwrap_or_default(),
         stalls(is_lsm(run), &stalls_seen),
         other_resources(lines),
         without_result(run, lines)
     )
 }
 
-/// ` Likely, not established: range-covered-si (5 % more CPU time).`, what got worse first.
-fn likely(lines: &[Line<'_>]) -> String {
-    let worse = |one: &Verdict| match one.detector {
-        Detector::Rate => -one.ratio.ln(),
-        _ => one.ratio.ln(),
-    };
+/// `range-covered-si (5 % more CPU time), …`: changes that are likely and not established, the largest first.
+fn likely(lines: &[Line<'_>], most: usize) -> Option<String> {
     let mut all: Vec<(f64, String)> = Vec::new();
     for line in lines {
         let changes: Vec<&Verdict> = line.likely().collect();
-        let Some(most) = changes.iter().map(|one| worse(one)).reduce(f64::max) else { continue };
+        let Some(largest) = changes.iter().map(|one| undecided::distance(one)).reduce(f64::max) else {
+            continue;
+        };
         let changes: Vec<String> = changes.into_iter().map(words::change_in_short).collect();
-        all.push((most, format!("{} ({})", line.test, changes.join(", "))));
+        all.push((largest, format!("{} ({})", line.test, changes.join(", "))));
     }
     all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let named: Vec<String> = all.into_iter().map(|(_, text)| text).collect();
-    match named.is_empty() {
-        true => String::new(),
-        false => format!(" Likely, not established: {}.", words::names(&named, LIKELY_MAX)),
-    }
+    (!named.is_empty()).then(|| words::names(&named, most))
 }
 
 /// ` 11 of 12 inconclusive costs (instructions) are below old's …`: what verdicts show that single tests do not.
@@ -198,10 +195,56 @@ pub(crate) fn brief(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Stri
     let unpaired = (unpaired > 0).then(|| format!("repeats that cannot be paired with base's in {unpaired}"));
     let invalid = missing.iter().filter(|one| one.arm == name && is_test(run, one.step)).count();
     let invalid = (invalid > 0).then(|| format!("no valid result in {invalid}"));
+    let likely =
+        likely(lines, LIKELY_MAX_OF_SEVERAL).map(|named| format!("likely, not established: {named}"));
     let first = undecided::before_verdicts(judged, lines);
-    let parts: Vec<String> =
-        rate.into_iter().chain(cost).chain(first).chain(invalid).chain(unpaired).collect();
+    let parts = [rate, cost, likely, first, invalid, unpaired].into_iter().flatten().collect::<Vec<String>>();
     if parts.is_empty() { "nothing judged".to_owned() } else { parts.join("; ") }
+}
+
+/// Arms that a sentence on several names.
+const ARMS_MAX: usize = 5;
+
+/// Of several arms, what matters most: `Slower than old: v18 in 10 of 32 tests, v17 in 2; faster: v16 in 5. …`
+pub(crate) fn of_several(arms: &[(&str, &[Line<'_>])], base: &str) -> String {
+    let all: Vec<Line<'_>> = arms.iter().flat_map(|(_, lines)| lines.iter()).cloned().collect();
+    let (metric, less) = cost_metrics(&all);
+    let more = format!("more {metric} per operation");
+    let rates = across(arms, Detector::Rate, base, ["slower", "faster"]);
+    let costs = across(arms, Detector::Cost, base, [&more, less]);
+    rates.into_iter().chain(costs).collect::<Vec<_>>().join(" ")
+}
+
+/// On which arms the most tests got worse, and on which better; None if nothing is judged.
+fn across(
+    arms: &[(&str, &[Line<'_>])],
+    detector: Detector,
+    base: &str,
+    [worse, better]: [&str; 2],
+) -> Option<String> {
+    let judged: Vec<(&str, usize, Tally)> = { arms.iter() }
+        .map(|(name, lines)| (*name, lines.len(), Answer::on(*lines, detector).tally))
+        .filter(|(.., tally)| *tally != Tally::default())
+        .collect();
+    let mut told_of = false;
+    let mut on_arms = |count: fn(&Tally) -> usize| {
+        let mut counts: Vec<(usize, usize, &str)> =
+            judged.iter().map(|(name, of, tally)| (count(tally), *of, *name)).collect();
+        counts.retain(|(count, ..)| *count > 0);
+        counts.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+        let on_arm = |(count, of, name): (usize, usize, &str)| match std::mem::replace(&mut told_of, true) {
+            true => format!("{name} in {count}"),
+            false => format!("{name} in {count} of {}", rqps_model::counted(of, "test")),
+        };
+        let named: Vec<String> = counts.into_iter().map(on_arm).collect();
+        (!named.is_empty()).then(|| words::names(&named, ARMS_MAX))
+    };
+    let shown = |named: Option<String>| named.unwrap_or_else(|| "none shown".to_owned());
+    let on_worse = shown(on_arms(|tally| tally.regressions));
+    let on_better = shown(on_arms(|tally| tally.improvements));
+    let on_mixed = on_arms(|tally| tally.mixed).map(|named| format!("; mixed: {named}")).unwrap_or_default();
+    let text = format!("{worse} than {base}: {on_worse}; {better}: {on_better}{on_mixed}.");
+    (!judged.is_empty()).then(|| words::capitalized(&text))
 }
 
 /// Like [`text`], of rates or costs alone and in one sentence.

@@ -256,7 +256,7 @@ fn is_of_time(one: &Verdict) -> bool {
 }
 
 /// How far a ratio is from 1 in either direction.
-fn distance(one: &Verdict) -> f64 {
+pub(super) fn distance(one: &Verdict) -> f64 {
     one.ratio.ln().abs()
 }
 
