@@ -42,7 +42,7 @@ pub use obtain::{
     check_known, check_sources, compile, copies, foresee, install, install_from, list_builds, published,
     releases, resolve, resolve_watched,
 };
-pub use plain_file::{open_file, read_text};
+pub use plain_file::{file_meant, open_file, read_text, with_file_meant};
 pub use source::flavour::shipped_flavours;
 pub use source::git::{Commit, commits};
 pub use source::log_of;

@@ -1,11 +1,12 @@
 //! Reads files that a user names: a plan, a config, a flavour, source code. The file may be an endless device
 //! or a pipe without a writer, and may not be text.
 
-use std::fs::File;
-use std::io::{Error, Read, Result};
+use std::fs::{self, File};
+use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
+use rqps_model::did_you_mean;
 use rustix::fs::OFlags;
 
 /// Size limit of a user's text file, in bytes: the stock `postgresql.conf` has 30 KB, a plan of 64 arms 10
@@ -36,6 +37,27 @@ pub fn open_file(path: &Path) -> Result<File> {
         return Err(Error::other(format!("it is {what}: name a regular file")));
     }
     Ok(file)
+}
+
+/// Most files of a directory that are looked at for the one that is meant.
+const FILES_MAX: usize = 1000;
+
+/// Asks for the file beside a missing one that may be meant, of those with a name that `may_be` it.
+pub fn file_meant(path: &Path, may_be: impl Fn(&str) -> bool) -> Option<String> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = fs::read_dir(directory).ok()?.flatten().take(FILES_MAX);
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names: Vec<String> = names.filter(|name| may_be(name)).collect();
+    did_you_mean(path.file_name()?.to_str()?, names.iter().map(String::as_str))
+}
+
+/// The error of a missing file with a question for the one beside it that may be meant.
+pub fn with_file_meant(error: Error, path: &Path) -> Error {
+    let question = (error.kind() == ErrorKind::NotFound).then(|| file_meant(path, |_| true)).flatten();
+    match question {
+        Some(question) => Error::new(error.kind(), format!("it does not exist. {question}")),
+        None => error,
+    }
 }
 
 /// Reads an open file of at most `bytes_max`.
@@ -71,7 +93,6 @@ pub fn read_text(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn refused(path: &Path) -> String {
         read_text(path).unwrap_err().to_string()

@@ -11,6 +11,7 @@ mod human;
 mod json_flag;
 mod kit;
 mod listing;
+mod mistakes;
 mod noise;
 mod order;
 mod out;

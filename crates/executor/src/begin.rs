@@ -28,31 +28,44 @@ pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Re
     with_configs(kit, plan, dirs, builds)
 }
 
-/// Like [`resolve`], but neither downloads nor compiles: builds that are not here are known by name alone.
-pub fn foresee(kit: &Kit, plan: &Plan, dirs: &Dirs) -> Result<Vec<Ingredients>> {
-    let build = |arm: &Arm| -> Result<Build> {
-        match arm.build.source {
+/// What [`resolve`] will get for each of some arms, as far as it is here: it neither downloads nor compiles, and builds
+/// that are not here are known by name alone.
+pub fn foresee(kit: &Kit, arms: &[Arm], limits: &HostLimits, dirs: &Dirs) -> Vec<Result<Ingredients>> {
+    let foreseen = |arm: &Arm| -> Result<Ingredients> {
+        let build = match arm.build.source {
             BuildSource::Path(_) => {
-                Watch::nobody(|watch| Ok(kit.system(arm.build.dbms)?.build(dirs, &arm.build, watch)?))
+                let system = kit.system(arm.build.dbms)?;
+                Watch::nobody(|watch| system.build(dirs, &arm.build, watch))?
             }
-            BuildSource::Version(_) | BuildSource::Source(_) => Ok(rqps_builds::foresee(dirs, &arm.build)?),
-        }
+            BuildSource::Version(_) | BuildSource::Source(_) => rqps_builds::foresee(dirs, &arm.build)?,
+        };
+        with_config(kit, (arm, (build, Vec::new())), limits)
     };
-    let builds = plan.arms.iter().map(|arm| Ok((build(arm)?, Vec::new()))).collect::<Result<_>>()?;
-    with_configs(kit, plan, dirs, builds)
+    arms.iter().map(foreseen).collect()
 }
 
 fn with_configs(kit: &Kit, plan: &Plan, dirs: &Dirs, builds: Vec<Copies>) -> Result<Vec<Ingredients>> {
+    let limits = limits_of(plan, dirs);
+    plan.arms.iter().zip(builds).map(|one| with_config(kit, one, &limits)).collect()
+}
+
+fn with_config(
+    kit: &Kit,
+    (arm, (build, copies)): (&Arm, Copies),
+    limits: &HostLimits,
+) -> Result<Ingredients> {
+    let system = kit.system(build.dbms)?;
+    let config = system.config(&build, &arm.config, Some(limits))?;
+    Ok(Ingredients { build, copies, config, system })
+}
+
+/// What of this host each of a plan's servers may use.
+pub fn limits_of(plan: &Plan, dirs: &Dirs) -> HostLimits {
     let mut limits = HostLimits::of(&dirs.work).shared_by(resident(plan));
     if let Some(bytes_max) = plan.work.server_memory_bytes_max() {
         limits.memory_bytes = limits.memory_bytes.min(bytes_max);
     }
-    let with_config = |(arm, (build, copies)): (&Arm, Copies)| {
-        let system = kit.system(build.dbms)?;
-        let config = system.config(&build, &arm.config, Some(&limits))?;
-        Ok(Ingredients { build, copies, config, system })
-    };
-    plan.arms.iter().zip(builds).map(with_config).collect()
+    limits
 }
 
 /// How many servers run at the same time.

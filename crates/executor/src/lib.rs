@@ -38,7 +38,7 @@ mod trial;
 mod work;
 
 pub use arm::{ActiveArm, Ingredients};
-pub use begin::{Resume, begin, foresee, reopen, resolve, resume};
+pub use begin::{Resume, begin, foresee, limits_of, reopen, resolve, resume};
 pub use control::RunControl;
 pub use driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 pub use error::{Death, Error, Result};
@@ -46,7 +46,10 @@ pub use isolated::Ending;
 pub use kit::{Host, Kit, ThisHost};
 pub use needs::Needs;
 pub use observe::StepFindings;
-pub use own_configs::{Without, check_own_configs, lacking_in_own_configs, place_of};
+pub use own_configs::{
+    Examined, Without, check_own_configs, examine_own_configs, lacking_in_own_configs, place_of,
+    refused_in_own_configs,
+};
 pub use place::{Orphans, Place, clean, clean_measured, clean_orphans, serve_dir};
 pub use profile::{ProfileRequest, ProfiledTests};
 pub use progress::{Progress, TimeLeft};

@@ -3,9 +3,10 @@
 use crate::arm::Ingredients;
 use crate::error::{Error, Result};
 use rqps_builds::Dirs;
+use rqps_model::{LeftOut, sentence};
 use rqps_plan::{Arm, Plan};
 use rqps_servers::{Config, UnknownOption, is_file, is_of_a_plugin};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 #[derive(Default)]
@@ -71,15 +72,38 @@ impl fmt::Display for Without {
     }
 }
 
+/// What is known of the user's own configs before anything is measured.
+#[derive(Debug, Default)]
+pub struct Examined {
+    /// Options that no arm knows, with their places and what to do.
+    pub mistakes: Vec<String>,
+    /// Options that some arms leave out because their builds do not know them.
+    pub without: Vec<Without>,
+}
+
 /// Options that some arms leave out because their builds do not know them. Builds that are not here may know all.
 ///
 /// # Errors
 /// If no arm knows an option of its config, which is probably misspelled unless a release wrote the config, or a build
 /// cannot be asked.
 pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Result<Vec<Without>> {
+    let Examined { mistakes, without } = examine_own_configs((&plan.arms, true), ingredients, dirs)?;
+    if mistakes.is_empty() { Ok(without) } else { Err(Error::UnknownOptions(mistakes.join("\nrqps: "))) }
+}
+
+/// The same with the mistakes, of some arms of a plan; if they are not all, another may know what has no likeness to a
+/// known option.
+///
+/// # Errors
+/// If a build cannot be asked.
+pub fn examine_own_configs(
+    (arms, are_all): (&[Arm], bool),
+    ingredients: &[Ingredients],
+    dirs: &Dirs,
+) -> Result<Examined> {
     // By config and option.
     let mut unknown: BTreeMap<(&str, String), Unknown> = BTreeMap::new();
-    for (arm, (planned, of_arm)) in plan.arms.iter().zip(ingredients).enumerate() {
+    for (arm, (planned, of_arm)) in arms.iter().zip(ingredients).enumerate() {
         // The control has base's build and config.
         if is_file(&planned.config) && !planned.control && of_arm.build.is_here() {
             dirs.create_work()?;
@@ -96,15 +120,15 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
     }
     // By build and config.
     let mut without: BTreeMap<(String, &str), Without> = BTreeMap::new();
-    let mut errors = Vec::new();
-    for ((config, option), Unknown { arms, question, loose }) in unknown {
+    let mut mistakes = Vec::new();
+    for ((config, option), Unknown { arms: without_it, question, loose }) in unknown {
         // A section of one series is not in every arm's config.
         let uses = |(arm, of_arm): &(&Arm, &Ingredients)| {
             of_arm.config.name == config && !arm.control && has(&of_arm.config, &option)
         };
-        let users = plan.arms.iter().zip(ingredients).filter(uses).count();
-        let user = &ingredients[arms[0]];
-        let is_mistake = arms.len() == users
+        let users = arms.iter().zip(ingredients).filter(uses).count();
+        let user = &ingredients[without_it[0]];
+        let is_mistake = without_it.len() == users
             && !user.config.is_of_a_release()
             && !is_known_to_another(&option, user, ingredients, dirs)?;
         if loose && !is_mistake {
@@ -112,16 +136,19 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
         }
         let is_mistake = is_mistake && !is_of_a_plugin(&option);
         // The user's file, of which a later arm may have an adapted copy.
-        let first = plan.arms.iter().zip(ingredients).find(|(_, of_arm)| of_arm.config.name == config);
-        let path = first.map_or(&plan.arms[arms[0]].config, |(arm, _)| &arm.config);
+        let first = arms.iter().zip(ingredients).find(|(_, of_arm)| of_arm.config.name == config);
+        let path = first.map_or(&arms[without_it[0]].config, |(arm, _)| &arm.config);
         if is_mistake && !loose {
+            if !are_all && question.is_none() {
+                continue;
+            }
             let remedy = question.unwrap_or_else(|| "Correct it or remove it.".to_owned());
             let place = place_of(path, &option);
-            errors.push(format!("{place}: no version measured here knows `{option}`. {remedy}"));
+            mistakes.push(format!("{place}: no version measured here knows `{option}`. {remedy}"));
             continue;
         }
         let missing = Missing { line: line_of(path, &option), question: question.filter(|_| is_mistake) };
-        for arm in arms {
+        for arm in without_it {
             let build = ingredients[arm].build.label();
             let empty = || Without {
                 build: build.clone(),
@@ -130,18 +157,44 @@ pub fn check_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) 
                 options: BTreeMap::new(),
             };
             let without = without.entry((build.clone(), config)).or_insert_with(empty);
-            let name = &plan.arms[arm].name;
+            let name = &arms[arm].name;
             if !without.arms.contains(name) {
                 without.arms.push(name.clone());
             }
             without.options.insert(option.clone(), missing.clone());
         }
     }
-    if errors.is_empty() {
-        Ok(without.into_values().collect())
-    } else {
-        Err(Error::UnknownOptions(errors.join("\nrqps: ")))
+    Ok(Examined { mistakes, without: without.into_values().collect() })
+}
+
+/// Values in own configs that builds refuse, with their places and what the builds say. Some are refused only when a
+/// server starts, and builds that are not here may refuse others.
+///
+/// # Errors
+/// If a build cannot be asked.
+pub fn refused_in_own_configs(arms: &[Arm], ingredients: &[Ingredients], dirs: &Dirs) -> Result<Vec<String>> {
+    // With the builds that say the same.
+    let mut refused: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    let mut asked = BTreeSet::new();
+    for (arm, Ingredients { build, config, .. }) in arms.iter().zip(ingredients) {
+        let is_asked = is_file(&arm.config) && build.is_here() && build.dbms.speaks_sql();
+        if !is_asked || !asked.insert((&build.hash, &arm.config)) {
+            continue;
+        }
+        dirs.create_work()?;
+        for LeftOut { option, value, reason, .. } in rqps_servers::refused_options(build, config, &dirs.work)?
+        {
+            let said = reason.split_once(": ").map_or("", |(_, said)| said.trim_end_matches('.')).to_owned();
+            refused.entry((&arm.config, option, value, said)).or_default().push(build.label());
+        }
     }
+    let mut texts = Vec::new();
+    for ((path, option, value, said), builds) in &refused {
+        let (place, by, said) = (place_of(path, option), builds.join(", "), sentence(said));
+        texts
+            .push(format!("{place}: `{option} = {value}`: refused by {by}: {said} Correct it or remove it."));
+    }
+    Ok(texts)
 }
 
 /// What of own configs this machine or a build lacks, a line for each arm.

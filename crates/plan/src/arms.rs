@@ -1,6 +1,7 @@
 //! The arms of a plan: `[[arm]]` tables, `[matrix]`, and the name of the base among them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
@@ -31,8 +32,61 @@ pub(crate) struct ArmRules<'r> {
     pub context: &'r PlanContext<'r>,
 }
 
-/// All arms in order: those of `[[arm]]`, then every build of `[matrix]` with every config.
-pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<Arm> {
+/// The arms of a plan.
+pub(crate) struct Arms {
+    /// In order, at least one. An arm with a mistake has something else in place of its build and config.
+    pub arms: Vec<Arm>,
+    /// The base arm's name.
+    pub base: String,
+    /// The DBMSs of the arms, each once, as far as they are known.
+    pub dbms: Vec<Dbms>,
+    /// Those in whose builds and configs there is no mistake.
+    pub sound: Vec<Arm>,
+}
+
+/// An arm as it was read, maybe with mistakes.
+struct ReadArm {
+    arm: Arm,
+    at: Range<usize>,
+    dbms: Option<Dbms>,
+    /// Whether there is no mistake in its build and config.
+    is_sound: bool,
+    /// Whether its name is known: given, or that of a sound arm.
+    is_named: bool,
+}
+
+impl ReadArm {
+    /// In place of an arm with mistakes: the rest of the plan refers to arms by name and number.
+    fn stand_in(dbms: Option<Dbms>, at: Range<usize>) -> Self {
+        let arm = Arm::new(BuildSpec::from_path(dbms.unwrap_or(Dbms::Postgres), "/"), "unknown");
+        Self { arm, at, dbms, is_sound: false, is_named: false }
+    }
+}
+
+/// All arms in order, those of `[[arm]]`, then every build of `[matrix]` with every config; and the base among them.
+pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Arms {
+    let before = problems.count();
+    let mut arms = read_all(top, problems, rules);
+    if arms.is_empty() {
+        if problems.count() == before {
+            let remedy = "Add [[arm]] with `build` and `config`, or [matrix] with `builds` and `configs`.";
+            problems.missing(&(0..0), "[[arm]]", "the plan has no arms", remedy);
+        }
+        arms.push(ReadArm::stand_in(None, 0..0));
+    }
+    check_unique(problems, &arms);
+    let base = read_base(top, problems, &arms);
+    let mut dbms = Vec::new();
+    for one in arms.iter().filter_map(|arm| arm.dbms) {
+        if !dbms.contains(&one) {
+            dbms.push(one);
+        }
+    }
+    let sound = arms.iter().filter(|read| read.is_sound).map(|read| read.arm.clone()).collect();
+    Arms { arms: arms.into_iter().map(|read| read.arm).collect(), base, dbms, sound }
+}
+
+fn read_all(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<ReadArm> {
     let sections = top.tables("arm");
     let matrix = top.table("matrix", "[matrix]");
     // Checked first, since each arm's config is read and the lists multiply.
@@ -44,39 +98,36 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
         problems.error(&at, "[[arm]]", what, "Split it into several plans with the same base.");
         return Vec::new();
     }
-    let mut arms: Vec<Found<Arm>> = Vec::new();
-    for section in sections {
-        arms.extend(read_arm(&section, problems, rules));
-    }
-    if let Some(section) = matrix {
-        arms.extend(read_matrix(&section, problems, rules));
-    }
-    if top.node("arm").is_none() && top.node("matrix").is_none() {
-        let remedy = "Add [[arm]] with `build` and `config`, or [matrix] with `builds` and `configs`.";
-        problems.missing(&(0..0), "[[arm]]", "the plan has no arms", remedy);
-    }
-    check_unique(problems, &arms);
-    arms.into_iter().map(|arm| arm.value).collect()
+    let arms = sections.iter().map(|section| read_arm(section, problems, rules));
+    let mut arms: Vec<ReadArm> = arms.collect();
+    arms.extend(matrix.map(|section| read_matrix(&section, problems, rules)).unwrap_or_default());
+    arms
 }
 
-/// The base arm's name, by default the first arm's. `None` when there is no arm.
-pub(crate) fn read_base(top: &Section<'_>, problems: &Problems<'_>, arms: &[Arm]) -> Option<String> {
-    let first = arms.first()?.name.clone();
+/// The base arm's name, by default the first arm's.
+fn read_base(top: &Section<'_>, problems: &Problems<'_>, arms: &[ReadArm]) -> String {
+    let first = arms.first().map(|read| read.arm.name.clone()).unwrap_or_default();
     let Some(Found { value, at }) = top.text("base") else {
-        return Some(first);
+        return first;
     };
-    let names = || arms.iter().map(|arm| arm.name.as_str());
+    let named = || arms.iter().filter(|read| read.is_named);
+    let names = || named().map(|read| read.arm.name.as_str());
     if names().any(|name| name == value) {
-        return Some(value.to_owned());
+        return value.to_owned();
     }
-    let remedy = did_you_mean(value, names())
-        .unwrap_or_else(|| format!("The arms are: {}.", names().collect::<Vec<_>>().join(", ")));
-    problems.error(&at, "base", format!("no arm is named \"{value}\""), remedy);
-    Some(first)
+    let question = did_you_mean(value, names());
+    // It may be one whose name depends on a build or a config with a mistake.
+    if question.is_some() || named().count() == arms.len() {
+        let all = || format!("The arms are: {}.", names().collect::<Vec<_>>().join(", "));
+        let what = format!("no arm is named \"{value}\"");
+        problems.error(&at, "base", what, question.unwrap_or_else(all));
+    }
+    first
 }
 
-fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Option<Found<Arm>> {
+fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> ReadArm {
     section.check_keys(&ARM_KEYS, |_| None);
+    let before = problems.count();
     let require = |key: &str, remedy: &str| match section.node(key) {
         Some((_, node)) => Some(node),
         None => {
@@ -89,32 +140,36 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     let dbms: Vec<Dbms> = build.iter().map(|build| build.dbms).collect();
     // Of a wrong build at least its beginning may tell the DBMS.
     let begins = section.node("build").and_then(|(_, node)| node.get_ref().as_str()).unwrap_or_default();
-    let named = begins.split(['-', ':']).next().and_then(|name| name.parse().ok());
+    let named = begins.split(['-', ':', '+']).next().and_then(|name| name.parse().ok());
     let config = match dbms.as_slice() {
         [] if section.node("config").is_none() && section.node("build").is_some() => None,
         [Dbms::Directory] if section.node("config").is_none() => Some(NO_CONFIG.to_owned()),
         _ => require("config", CONFIG_REMEDY)
             .and_then(|node| read_config(section, "config", node, problems, rules, &dbms)),
     };
+    let is_sound = problems.count() == before;
     let name = section.text("name");
     if let Some(Found { value, at }) = &name {
         check_folder_name(problems, &section.place_of("name"), value, at);
     }
-    // An arm with a wrong build or config is kept, since `base` may refer to its name.
-    let name_at = name.as_ref().map_or(section.at.clone(), |name| name.at.clone());
-    let mut arm = match (build, config, &name) {
-        (Some(build), Some(config), _) => Arm::new(build, config),
-        (_, _, Some(_)) => Arm::new(BuildSpec::from_path(named.unwrap_or(Dbms::Postgres), "/"), "unknown"),
-        _ => return None,
+    let at = name.as_ref().map_or(section.at.clone(), |name| name.at.clone());
+    let dbms = dbms.first().copied().or(named);
+    let mut read = match (build, config) {
+        (Some(build), Some(config)) => {
+            let is_named = is_sound && section.node("name").is_none();
+            ReadArm { arm: Arm::new(build, config), at, dbms, is_sound, is_named }
+        }
+        _ => ReadArm::stand_in(dbms, at),
     };
     if let Some(name) = name {
-        arm.name = name.value.to_owned();
+        read.arm.name = name.value.to_owned();
+        read.is_named = true;
     }
-    arm.control = section.boolean("control").is_some_and(|found| found.value);
-    arm.own_load = section.boolean("own_load").is_some_and(|found| found.value);
-    arm.env = read_env(section, problems);
-    arm.after_load = read_after_load(section, problems);
-    Some(Found { value: arm, at: name_at })
+    read.arm.control = section.boolean("control").is_some_and(|found| found.value);
+    read.arm.own_load = section.boolean("own_load").is_some_and(|found| found.value);
+    read.arm.env = read_env(section, problems);
+    read.arm.after_load = read_after_load(section, problems);
+    read
 }
 
 /// The environment of the arm's server: names as shells allow them, values as they are.
@@ -182,7 +237,8 @@ fn count_of_matrix(section: &Section<'_>) -> usize {
     builds.saturating_mul(configs).max(builds).max(configs)
 }
 
-fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<Found<Arm>> {
+fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<ReadArm> {
+    let before = problems.count();
     section.check_keys(&MATRIX_KEYS, |key| match key {
         "build" | "config" | "name" => Some("[[arm]]; [matrix] has lists, `builds` and `configs`".to_owned()),
         _ => None,
@@ -210,12 +266,19 @@ fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
         .iter()
         .filter_map(|node| read_config(section, "configs", node, problems, rules, &dbms))
         .collect();
-    let arms_of = |build: &Found<BuildSpec>| -> Vec<Found<Arm>> {
-        let arm =
-            |config: &String| Found { value: Arm::new(build.value.clone(), config), at: build.at.clone() };
+    let is_sound = problems.count() == before;
+    let arms_of = |build: &Found<BuildSpec>| -> Vec<ReadArm> {
+        let arm = |config: &String| ReadArm {
+            arm: Arm::new(build.value.clone(), config),
+            at: build.at.clone(),
+            dbms: Some(build.value.dbms),
+            is_sound,
+            is_named: is_sound,
+        };
         configs.iter().map(arm).collect()
     };
-    builds.iter().flat_map(arms_of).collect()
+    let lost = (!is_sound).then(|| ReadArm::stand_in(None, section.at.clone()));
+    builds.iter().flat_map(arms_of).chain(lost).collect()
 }
 
 /// A build from a string or `{ path = "..", dbms = ".." }`; directories become absolute.
@@ -343,14 +406,16 @@ fn absolute(directory: &Path, path: &Path) -> PathBuf {
     std::path::absolute(&joined).unwrap_or(joined)
 }
 
-fn check_unique(problems: &Problems<'_>, arms: &[Found<Arm>]) {
-    for (i, arm) in arms.iter().enumerate() {
-        let Some(earlier) = arms[..i].iter().find(|earlier| earlier.value.name == arm.value.name) else {
+fn check_unique(problems: &Problems<'_>, arms: &[ReadArm]) {
+    for (i, read) in arms.iter().enumerate().filter(|(_, read)| read.is_named) {
+        let name = &read.arm.name;
+        let Some(earlier) = arms[..i].iter().find(|earlier| earlier.is_named && earlier.arm.name == *name)
+        else {
             continue;
         };
         let (line, _) = problems.line_and_column(earlier.at.start);
-        let what = format!("the arm on line {line} is also named \"{}\"", arm.value.name);
-        let remedy = format!("Give each its own `name`, for example name = \"{}-again\".", arm.value.name);
-        problems.error(&arm.at, format!("[[arm]] {}", i + 1), what, remedy);
+        let what = format!("the arm on line {line} is also named \"{name}\"");
+        let remedy = format!("Give each its own `name`, for example name = \"{name}-again\".");
+        problems.error(&read.at, format!("[[arm]] {}", i + 1), what, remedy);
     }
 }

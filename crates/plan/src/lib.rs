@@ -5,6 +5,7 @@
 
 mod arms;
 mod driver;
+mod errors;
 pub mod estimate;
 pub mod isolated;
 pub mod limits;
@@ -21,12 +22,13 @@ pub mod shipped;
 mod show;
 mod step;
 
+pub use errors::PlanErrors;
 pub use model::{
     Arm, Driver, Isolated, OnServerDeath, Protocol, TestOptions, Transport, VerdictOptions, Workload,
 };
 pub use parse::{CheckedPlan, PlanContext};
 pub use plan::{Benchmark, BenchmarkParts, Opened, Plan, Reading, Work, Workplan, section_of_key};
-pub use problem::{PlanErrors, Problem, Problems};
+pub use problem::{Problem, Problems};
 pub use profile::{ProfileAfter, ProfileOptions};
 pub use protocol::parse_budget;
 pub use schedule::{Schedule, schedule};

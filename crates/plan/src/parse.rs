@@ -6,17 +6,21 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::arms::{self, ArmRules};
+use crate::arms::{self, ArmRules, Arms};
 use crate::driver;
+use crate::errors::PlanErrors;
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::OnServerDeath;
 use crate::plan::{Benchmark, BenchmarkParts, Opened, Plan, Reading, section_of_key};
-use crate::problem::{PlanErrors, Problem, Problems, REPORTED_MAX};
+use crate::problem::{Problem, Problems, REPORTED_MAX};
 use crate::profile;
 use crate::protocol;
 use crate::reader::{Found, Node, Section};
 use rqps_model::{BuildSpec, Dbms};
+
+/// The table of a plan that every benchmark reads.
+const WORKLOAD: &str = "[workload]";
 
 /// Top-level keys of every plan; benchmarks add their own.
 const PLAN_KEYS: [&str; 15] = [
@@ -83,7 +87,8 @@ impl Plan {
             let what =
                 format!("the file has {} bytes; a plan has at most {}", text.len(), limits::PLAN_BYTES_MAX);
             problems.error(&(0..0), "", what, "Is this the right file?");
-            return Err(problems.into_errors(file, &[]));
+            let problems = problems.into_errors(&[]);
+            return Err(PlanErrors { problems, ..PlanErrors::of(file, (Vec::new(), false)) });
         }
         let (document, syntax_errors) = DeTable::parse_recoverable(text);
         let mut broken_lines = Vec::new();
@@ -99,17 +104,18 @@ impl Plan {
             problems.ignore_missing();
         }
         refuse_nul("", document.get_ref(), &problems);
-        let plan = read_plan(
-            &Section::new(String::new(), 0..0, document.get_ref(), &problems),
-            &problems,
-            file,
-            context,
-        );
-        match plan {
-            Some(plan) if !problems.any_error() => {
+        let top = Section::new(String::new(), 0..0, document.get_ref(), &problems);
+        let directory = Path::new(file).parent().unwrap_or(Path::new(""));
+        let arms = arms::read(&top, &problems, &ArmRules { directory, context });
+        match read_plan(&top, &problems, (file, directory), context, &arms) {
+            Some(plan) if problems.count() == 0 => {
                 Ok(CheckedPlan { plan, warnings: problems.into_warnings() })
             }
-            _ => Err(problems.into_errors(file, &broken_lines)),
+            _ => {
+                let are_all = arms.sound.len() == arms.arms.len();
+                let problems = problems.into_errors(&broken_lines);
+                Err(PlanErrors { problems, ..PlanErrors::of(file, (arms.sound, are_all)) })
+            }
         }
     }
 }
@@ -152,12 +158,13 @@ fn syntax_remedy(error: &toml::de::Error) -> &'static str {
     }
 }
 
-/// The plan, with defaults in place of mistakes; `None` if an essential part is missing.
+/// The plan, with defaults in place of mistakes; `None` if it cannot be told what it measures.
 fn read_plan(
     top: &Section<'_>,
     problems: &Problems<'_>,
-    file: &str,
+    (file, directory): (&str, &Path),
     context: &PlanContext<'_>,
+    read: &Arms,
 ) -> Option<Plan> {
     let benchmark_tables = context.benchmarks.iter().flat_map(|benchmark| benchmark.plan_tables());
     let keys: Vec<&'static str> = PLAN_KEYS.iter().chain(benchmark_tables).copied().collect();
@@ -167,44 +174,33 @@ fn read_plan(
         "rates" => Some("[verdict], or in [insert] those of paced steps".to_owned()),
         _ => section_of_key(context.benchmarks, key),
     });
-    let directory = Path::new(file).parent().unwrap_or(Path::new(""));
-    let mut arms = arms::read(top, problems, &ArmRules { directory, context });
     let protocol = protocol::read(top, problems);
-    let mut dbms = Vec::new();
-    for arm in &arms {
-        if !dbms.contains(&arm.build.dbms) {
-            dbms.push(arm.build.dbms);
-        }
-    }
-    let parts = match top.table("workload", "[workload]") {
-        Some(section) => {
-            let benchmarks = context.benchmarks;
-            let reading = Reading {
-                top,
-                workload: &section,
-                problems,
-                protocol: protocol.protocol,
-                dbms: &dbms,
-                plan_keys: &keys,
-                directory,
-                read_text: &|file| (context.read_text)(&directory.join(file)),
-                open: &|file| {
-                    // An address of a database is no path.
-                    let path = if file.contains("://") { file.into() } else { directory.join(file) };
-                    (context.open)(&path).map(|opened| (path, opened))
-                },
-                benchmarks,
-            };
-            read_benchmark(&reading)
-        }
-        None if top.node("workload").is_none() => {
-            let remedy = "Add [workload] with at least `rows`, the rows per table.";
-            problems.missing(&(0..0), "[workload]", "missing", remedy);
-            None
-        }
-        None => None,
+    let empty = DeTable::new();
+    let nothing = || Section::new(WORKLOAD.to_owned(), 0..0, &empty, problems);
+    let workload = match top.node("workload") {
+        Some(_) => top.table("workload", WORKLOAD),
+        None => Some(nothing()),
     };
-    let base = arms::read_base(top, problems, &arms);
+    let read_text = |file: &str| (context.read_text)(&directory.join(file));
+    let open = |file: &str| {
+        // An address of a database is no path.
+        let path = if file.contains("://") { file.into() } else { directory.join(file) };
+        (context.open)(&path).map(|opened| (path, opened))
+    };
+    let parts = workload.and_then(|workload| {
+        read_benchmark(&Reading {
+            top,
+            workload: &workload,
+            problems,
+            protocol: protocol.protocol,
+            dbms: &read.dbms,
+            plan_keys: &keys,
+            directory,
+            read_text: &read_text,
+            open: &open,
+            benchmarks: context.benchmarks,
+        })
+    });
     let name = read_name(top, problems, file);
     let seed = top.integer("seed", limits::SEED).map_or(1, |found| found.value);
     let on_server_death = top
@@ -212,7 +208,8 @@ fn read_plan(
         .unwrap_or(OnServerDeath::NextArm);
     let certificate = top.boolean("certificate").is_none_or(|found| found.value);
     let (verdict, profile) = (protocol::read_verdict(top), profile::read(top));
-    let (BenchmarkParts { workload, tests, work }, base) = parts.zip(base)?;
+    let BenchmarkParts { workload, tests, work } = parts?;
+    let (mut arms, base) = (read.arms.clone(), read.base.clone());
     if protocol.control {
         arms::add_control(&mut arms, &base);
     }
@@ -238,7 +235,7 @@ fn read_plan(
         plan.isolated.iter_mut().for_each(|isolated| isolated.window_seconds = seconds);
     }
     driver::check(top, problems, &mut plan);
-    protocol::check(top, problems, &plan);
+    protocol::check(top, problems, &plan, read.sound.len() == read.arms.len());
     check_profile(top, problems, &plan);
     plan.work.check(top, problems, &plan);
     Some(plan)
@@ -279,14 +276,13 @@ pub(crate) fn check_folder_name(
 fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
     let words: Vec<_> = plan.benchmarks.iter().map(|benchmark| (benchmark.id(), *benchmark)).collect();
     let chosen = plan.workload.choice("benchmark", &words);
-    let is_unknown = chosen.is_none() && plan.workload.node("benchmark").is_some();
     let has_table =
         |one: &&dyn Benchmark| one.plan_tables().iter().any(|table| plan.top.node(table).is_some());
-    let by_table = plan.benchmarks.iter().copied().find(has_table).filter(|_| is_unknown);
-    if is_unknown && by_table.is_none() {
-        plan.problems.ignore_missing();
-    }
-    let benchmark = chosen.or(by_table).or_else(|| plan.benchmarks.first().copied())?;
+    // A table of its own tells the benchmark, too.
+    let chosen = chosen.or_else(|| plan.benchmarks.iter().copied().find(has_table));
+    let is_missing = chosen.is_none() && plan.top.node("workload").is_none();
+    let is_unknown = chosen.is_none() && plan.workload.node("benchmark").is_some();
+    let benchmark = chosen.or_else(|| plan.benchmarks.first().copied())?;
     for other in plan.benchmarks.iter().filter(|other| other.id() != benchmark.id()) {
         for table in other.plan_tables() {
             if let Some((at, _)) = plan.top.node(table) {
@@ -297,26 +293,56 @@ fn read_benchmark(plan: &Reading<'_>) -> Option<BenchmarkParts> {
             }
         }
     }
-    if !is_unknown {
+    if is_missing {
+        report_missing(plan, benchmark);
+    }
+    if !is_missing && !is_unknown {
         check_dbms(plan, benchmark);
+    }
+    if is_missing || is_unknown || chosen.is_none() && has_key_of_another(plan, benchmark) {
+        // What it needs is not known.
+        plan.problems.ignore_missing();
     }
     // Its mistakes would be those of another benchmark.
     let is_of_another = !plan.dbms.is_empty() && !plan.dbms.iter().any(|dbms| benchmark.runs_on(*dbms));
     (!is_of_another).then(|| benchmark.read(plan))
 }
 
+/// Whether a plan that names no benchmark has a key of another than the default one, in the wrong place.
+fn has_key_of_another(plan: &Reading<'_>, default: &dyn Benchmark) -> bool {
+    let keys = || plan.workload.entries().chain(plan.top.entries()).map(|(key, ..)| key);
+    let others = || plan.benchmarks.iter().filter(|other| other.id() != default.id());
+    keys().any(|key| {
+        default.section_of_key(key).is_none() && others().any(|other| other.section_of_key(key).is_some())
+    })
+}
+
+/// Reports that there is no `[workload]`, with what it needs.
+fn report_missing(plan: &Reading<'_>, default: &dyn Benchmark) {
+    let other = plan.dbms.first().filter(|dbms| !default.runs_on(**dbms));
+    let needs = match other {
+        Some(dbms) => format!("benchmark = {}", benchmarks_of(plan, *dbms)),
+        None => "at least `rows`, the rows per table".to_owned(),
+    };
+    plan.problems.missing(&(0..0), WORKLOAD, "missing", format!("Add [workload] with {needs}."));
+}
+
+/// The benchmarks that run on a DBMS, as a plan writes them.
+fn benchmarks_of(plan: &Reading<'_>, dbms: Dbms) -> String {
+    let known = plan.benchmarks.iter().filter(|benchmark| benchmark.runs_on(dbms));
+    known.map(|benchmark| format!("\"{}\"", benchmark.id())).collect::<Vec<_>>().join(" or ")
+}
+
 /// Reports arms that the benchmark does not run on.
 fn check_dbms(plan: &Reading<'_>, benchmark: &dyn Benchmark) {
     for dbms in plan.dbms.iter().filter(|dbms| !benchmark.runs_on(**dbms)) {
-        let others = plan.benchmarks.iter().filter(|other| other.runs_on(*dbms));
-        let others: Vec<String> = others.map(|other| format!("\"{}\"", other.id())).collect();
         let what = format!("\"{}\" does not run on {dbms}", benchmark.id());
         let other = if benchmark.runs_on(Dbms::Directory) {
             "name directories as builds: \"directory:/mnt/data\""
         } else {
             "use other builds"
         };
-        let remedy = format!("Write benchmark = {} for {dbms}, or {other}.", others.join(" or "));
+        let remedy = format!("Write benchmark = {} for {dbms}, or {other}.", benchmarks_of(plan, *dbms));
         let at = plan.workload.key_at("benchmark");
         plan.problems.error(&at, plan.workload.place_of("benchmark"), what, remedy);
     }

@@ -20,47 +20,6 @@ pub struct Problem {
     pub remedy: String,
 }
 
-/// All mistakes of a plan file, in line order. Never empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanErrors {
-    /// The file, as given by the user.
-    pub file: String,
-    pub problems: Vec<Problem>,
-}
-
-impl std::error::Error for PlanErrors {}
-
-/// A longer text is not printed again.
-const REPEATED_BYTES_MAX: usize = 100;
-
-/// One paragraph per mistake, then their number.
-impl fmt::Display for PlanErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let first_like = |problem: &Problem| {
-            self.problems.iter().find(|one| (&one.what, &one.remedy) == (&problem.what, &problem.remedy))
-        };
-        for problem in &self.problems {
-            let is_long = problem.what.len() > REPEATED_BYTES_MAX;
-            match first_like(problem).filter(|first| is_long && first.line < problem.line) {
-                Some(first) => {
-                    let Problem { line, column, place, .. } = problem;
-                    writeln!(
-                        f,
-                        "{}:{line}:{column}: {place}: the same as in line {}\n",
-                        self.file, first.line
-                    )?;
-                }
-                None => writeln!(f, "{}\n", problem.display(&self.file))?,
-            }
-        }
-        match self.problems.len() {
-            1 => write!(f, "1 mistake in {}", self.file),
-            n if n > REPORTED_MAX => write!(f, "more than {REPORTED_MAX} mistakes in {}", self.file),
-            n => write!(f, "{n} mistakes in {}", self.file),
-        }
-    }
-}
-
 impl Problem {
     /// The paragraph shown to the user: `file:line:column: place: what`, and the remedy on a line of its own.
     pub fn display<'a>(&'a self, file: &'a str) -> impl fmt::Display + 'a {
@@ -159,9 +118,9 @@ impl<'a> Problems<'a> {
         self.errors.borrow().len() > REPORTED_MAX
     }
 
-    /// Whether a mistake has been recorded.
-    pub fn any_error(&self) -> bool {
-        !self.errors.borrow().is_empty()
+    /// How many mistakes have been recorded.
+    pub fn count(&self) -> usize {
+        self.errors.borrow().len()
     }
 
     /// The warnings in line order.
@@ -171,14 +130,14 @@ impl<'a> Problems<'a> {
 
     /// The mistakes in line order. A line of broken TOML keeps only its first: the rest would be guesses about a value
     /// that was read in part.
-    pub fn into_errors(self, file: &str, broken_lines: &[u32]) -> PlanErrors {
+    pub fn into_errors(self, broken_lines: &[u32]) -> Vec<Problem> {
         let mut seen_broken = Vec::new();
         let kept = self.errors.into_inner().into_iter().filter(|problem| {
             let repeated = broken_lines.contains(&problem.line) && seen_broken.contains(&problem.line);
             seen_broken.push(problem.line);
             !repeated
         });
-        PlanErrors { file: file.to_owned(), problems: sorted(kept.collect()) }
+        sorted(kept.collect())
     }
 
     /// Line and column, both from 1, of a byte position.

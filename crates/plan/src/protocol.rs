@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
-use rqps_model::BuildSource;
+use rqps_model::{BuildSource, nearest};
 
 use crate::limits;
 use crate::model::{Isolated, Protocol, VerdictOptions};
@@ -36,7 +36,7 @@ pub(crate) struct ProtocolPart {
 pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> ProtocolPart {
     let protocol = top
         .choice("protocol", &Protocol::ALL.map(|protocol| (protocol.key(), protocol)))
-        .unwrap_or(Protocol::Sequence);
+        .unwrap_or_else(|| meant_protocol(top));
     let section = top.table("isolated", "[isolated]");
     let gives_windows = section.as_ref().is_some_and(|section| section.node("window_seconds").is_some());
     let is_isolated = protocol == Protocol::Isolated;
@@ -72,6 +72,16 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>) -> ProtocolPart {
         fits_windows: is_isolated && !gives_windows,
         isolated: is_isolated.then_some(isolated),
     }
+}
+
+/// The protocol of a plan that names none; of one that misspells it, the one that its other keys are for.
+fn meant_protocol(top: &Section<'_>) -> Protocol {
+    let written = top.node("protocol").map(|(_, node)| node.get_ref().as_str().unwrap_or_default());
+    let is_isolated = |written: &str| {
+        nearest(written, Protocol::ALL.map(Protocol::key)) == Some(Protocol::Isolated.key())
+            || ["isolated", "budget"].iter().any(|key| top.node(key).is_some())
+    };
+    if written.is_some_and(is_isolated) { Protocol::Isolated } else { Protocol::Sequence }
 }
 
 fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
@@ -169,8 +179,8 @@ pub(crate) fn read_verdict(top: &Section<'_>) -> VerdictOptions {
     options
 }
 
-/// Reports what conflicts with the protocol.
-pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
+/// Reports what conflicts with the protocol. Some arms may be missing if not all are known.
+pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan, has_all_arms: bool) {
     if plan.protocol != Protocol::Isolated {
         return;
     }
@@ -179,7 +189,7 @@ pub(crate) fn check(top: &Section<'_>, problems: &Problems<'_>, plan: &Plan) {
             "blocks start every test from the same data, but the steps of this benchmark build on each other";
         let remedy = "Write protocol = \"sequence\"; with passes = 3 or more it has verdicts.";
         problems.error(&top.key_at("protocol"), "protocol", what, remedy);
-    } else if plan.arms.len() < 2 {
+    } else if has_all_arms && plan.arms.len() < 2 {
         let remedy = "Add an [[arm]], or leave `control` on to measure base against itself.";
         problems.error(&(0..0), "[[arm]]", "a single arm has nothing to compare with", remedy);
     }

@@ -63,7 +63,7 @@ impl<'d> Section<'d> {
 
     /// The key's own span and its value, of any type.
     pub fn node(&self, key: &str) -> Option<(Range<usize>, &'d Node<'d>)> {
-        let (found, value) = self.table.iter().find(|(name, _)| name.get_ref() == key)?;
+        let (found, value) = self.table.get_key_value(key)?;
         Some((found.span(), value))
     }
 

@@ -83,6 +83,8 @@ fn check(text: &str, what: &str) {
                 assert!(!problem.what.is_empty() && has_remedy, "{what}: {problem:?}");
             }
             assert!(errors.to_string().contains("mistake"));
+            let arms = errors.arms.len();
+            assert!(arms <= 64 && (arms > 0 || !errors.has_all_arms), "{what}: {arms} arms without mistakes");
         }
     }
     // Each of at most 64 arms has a build, and a config that is looked up for up to three DBMSs.
@@ -166,6 +168,10 @@ fn a_megabyte_of_anything_is_parsed() {
         ("steps", format!("[workload]\nrows=1000\n{}{arm}", list("steps", "\"sacn\"", 100_000))),
         ("500 equal steps", format!("[workload]\nrows=1000\n{}{arm}", list("steps", "\"scan\"", 500))),
         ("tests", numbered(|i| format!("[test.scna{i}]\n"), 50_000)),
+        (
+            "scripts",
+            format!("[sql]\n[sql.tests]\n{}{arm}", numbered(|i| format!("t{i}='SELECT :a{i}'\n"), 40_000)),
+        ),
         ("statements", format!("{arm}{}", list("after_load", "5", 300_000))),
         (
             "an environment",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rqps_builds::plain_file::{TEXT_BYTES_MAX, read_text};
-use rqps_builds::{Dirs, sha256_hex};
+use rqps_builds::{Dirs, file_meant, sha256_hex, with_file_meant};
 use rqps_model::{Dbms, LeftOut, did_you_mean, edit_distance};
 
 use crate::config::{Config, ShippedConfig, ValueBefore};
@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
                 self.system.shipped_text(name, self.limits).ok_or_else(|| unknown_config(self.dbms, name))?
             }
             Source::File(path) => read_text(path)
-                .map_err(|error| with_question(error, path))
+                .map_err(|error| with_file_meant(error, path))
                 .map_err(Error::file("read config", path))?,
         };
         self.read_content(source, &content, depth)
@@ -389,33 +389,6 @@ fn included(include: Line, directory: Option<&Path>) -> Result<Vec<Source>> {
     }
 }
 
-/// The most files of a folder to look at for a name that is meant.
-const FILES_MAX: usize = 1000;
-
-/// Asks for the file beside a missing one that may be meant.
-fn with_question(error: std::io::Error, path: &Path) -> std::io::Error {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let names = names_in(directory);
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    match did_you_mean(name, names.iter().map(String::as_str)) {
-        Some(question) if error.kind() == std::io::ErrorKind::NotFound => {
-            std::io::Error::new(error.kind(), format!("it does not exist. {question}"))
-        }
-        _ => error,
-    }
-}
-
-/// Asks for a config file of the working directory that may be meant.
-fn beside(name: &str) -> Option<String> {
-    let names = names_in(Path::new("."));
-    did_you_mean(name, names.iter().map(String::as_str).filter(|name| is_file(name)))
-}
-
-fn names_in(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(FILES_MAX);
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-}
-
 /// `Did you mean `sized`?`, or the nearest names.
 fn meant(dbms: Dbms, name: &str, nearest: &str) -> String {
     let names = systems::get(dbms).shipped().iter().map(|(known, _)| *known);
@@ -425,7 +398,7 @@ fn meant(dbms: Dbms, name: &str, nearest: &str) -> String {
 fn unknown_config(dbms: Dbms, name: &str) -> Error {
     let mut names: Vec<&str> = systems::get(dbms).shipped().iter().map(|(name, _)| *name).collect();
     let shipped = names.join(", ");
-    let file = beside(name);
+    let file = file_meant(Path::new(name), is_file);
     // The edit distance takes time proportional to both lengths, and no known name is longer.
     let prefix: String = name.chars().take(100).collect();
     names.sort_by_key(|known| edit_distance(known, &prefix));

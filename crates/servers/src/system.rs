@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rqps_builds::{Build, ServerUser};
-use rqps_model::LeftOut;
+use rqps_model::{LeftOut, did_you_mean};
 use rustix::process::Signal;
 
 use crate::config::Config;
@@ -226,6 +226,11 @@ pub(crate) trait Known {
 
     /// The names that it lists.
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_>;
+
+    /// Asks for an option that may be meant by a name that it does not know.
+    fn question(&self, option: &str) -> Option<String> {
+        did_you_mean(option, self.names())
+    }
 }
 
 pub(crate) struct Start<'a> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use rqps_builds::{Build, server_user};
-use rqps_model::{LeftOut, did_you_mean};
+use rqps_model::LeftOut;
 
 use crate::applied;
 use crate::config::Config;
@@ -62,7 +62,7 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
             found.map_or("", |(_, value)| value.as_str())
         };
         let unknown = known.unknown(&options)?.into_iter().map(|option| {
-            let question = did_you_mean(&option, known.names());
+            let question = known.question(&option);
             let loose = config.loose.contains(&option);
             let why = known.why_unknown((&option, value(&option)))?.unwrap_or_else(applied::unknown_option);
             Ok(UnknownOption { option, question, loose, why })

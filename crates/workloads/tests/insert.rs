@@ -195,11 +195,13 @@ fn what_is_seldom_meant_is_a_warning() {
 
 #[test]
 fn other_benchmarks_have_no_queue() {
-    let text = format!("[workload]\nrows = 1000\nload_rows = 5\n[insert]\nsize = \"mini\"\n{ARM}");
+    let text = format!(
+        "[workload]\nbenchmark = \"microbenchmarks\"\nrows = 1000\nload_rows = 5\n[insert]\nsize = \"mini\"\n{ARM}"
+    );
     let errors = parse(&text, "plan.toml").unwrap_err();
     for expected in [
-        "plan.toml:3:1: [workload] load_rows: unknown key\n    It belongs in [insert], with benchmark = \"insert\" here.",
-        "plan.toml:4:2: [insert]: the plan's benchmark is \"microbenchmarks\"\n    Write benchmark = \"insert\" in [workload]",
+        "plan.toml:4:1: [workload] load_rows: unknown key\n    It belongs in [insert], with benchmark = \"insert\" here.",
+        "plan.toml:5:2: [insert]: the plan's benchmark is \"microbenchmarks\"\n    Write benchmark = \"insert\" in [workload]",
     ] {
         assert!(errors.contains(expected), "{errors}");
     }

@@ -6,21 +6,20 @@ use crate::context::Context;
 use crate::database::structure;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
+use crate::mistakes::{complete, elsewhere, foresee};
 use crate::{EXIT_FAILED, Usage, out};
-use rqps_executor::{Ingredients, Needs};
+use rqps_builds::{file_meant, with_file_meant};
+use rqps_executor::Needs;
 use rqps_model::{BuildSpec, Dbms, counted, did_you_mean};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
-use rqps_plan::{CheckedPlan, Plan, PlanContext, parse_budget, render_schedule, schedule};
+use rqps_plan::{CheckedPlan, Plan, PlanContext, PlanErrors, parse_budget, render_schedule, schedule};
 use rqps_report::Format;
 use rqps_workloads::sql::dialect_of_address;
 use serde_json::json;
 use std::io::{BufReader, Cursor};
 use std::path::Path;
 use std::process::ExitCode;
-
-/// Files that are looked at for the name that was meant.
-const FILES_MAX: usize = 1000;
 
 pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
@@ -45,15 +44,22 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
 
 fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
-    let mut plan = read_plan(name)?;
-    super::run::fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS)?;
+    let mut plan = read_with_configs(context, name)?;
+    let budget = super::run::fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS);
+    let mut mistakes: Vec<String> = budget.err().iter().map(|Usage(why)| format!("{name}: {why}")).collect();
     let driver = KIT.driver(&plan)?;
-    plan.arms.iter().try_for_each(|arm| driver.check_build(&arm.build))?;
-    let ingredients = rqps_executor::foresee(&KIT, &plan, &context.dirs)?;
-    super::run::warn_of_own_configs(&plan, &ingredients, &context.dirs, &[])?;
-    for text in unchecked_configs(&plan, &ingredients) {
-        out::message(&text);
+    let unfit = plan.arms.iter().filter_map(|arm| driver.check_build(&arm.build).err());
+    mistakes.extend(unfit.map(|error| error.to_string()));
+    let limits = rqps_executor::limits_of(&plan, &context.dirs);
+    let found = foresee((&plan.arms, true), &limits, &context.dirs)?;
+    found.unchecked.iter().for_each(|text| out::message(text));
+    mistakes.extend(found.mistakes);
+    mistakes.dedup();
+    if !mistakes.is_empty() {
+        return Err(Usage(elsewhere(name, &plan, mistakes).to_string()).into());
     }
+    let ingredients = found.ingredients;
+    super::run::warn_of_left_out(&plan, &ingredients, &found.without, &context.dirs)?;
     super::run::warn_of_many_clients(&plan);
     // The plan may be for another host, so it has no mistake.
     let needs = Needs::of(&plan, &ingredients, &context.dirs);
@@ -75,24 +81,6 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
         ))?,
     }
     Ok(if runs_here { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
-}
-
-/// Which of the user's own configs are not checked, since only the build knows its options.
-fn unchecked_configs(plan: &Plan, ingredients: &[Ingredients]) -> Vec<String> {
-    let mut texts = Vec::new();
-    for (arm, Ingredients { build, .. }) in plan.arms.iter().zip(ingredients) {
-        if build.is_here() || !rqps_servers::is_file(&arm.config) {
-            continue;
-        }
-        let text = format!(
-            "note: the options of config {} are not checked for {}, which is not installed: `rqps run` checks them",
-            arm.config, arm.build
-        );
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    texts
 }
 
 fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {
@@ -146,59 +134,69 @@ fn shipped(name: &str) -> anyhow::Result<&'static str> {
 
 /// Reads and checks a plan by file or shipped name; warnings go to standard error.
 pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
+    let checked = check_plan(&text_of(name)?, name)?;
+    Ok(warned_of(checked, name))
+}
+
+/// The same; if the plan has mistakes, those in its builds and configs are told with them, as far as they are here.
+pub fn read_with_configs(context: &Context, name: &str) -> anyhow::Result<Plan> {
+    let checked = parse(&text_of(name)?, name).map_err(|errors| complete(context, errors))?;
+    Ok(warned_of(checked, name))
+}
+
+fn warned_of(checked: CheckedPlan, name: &str) -> Plan {
+    for warning in &checked.warnings {
+        out::message(&format!("warning: {}", warning.display(name)));
+    }
+    checked.plan
+}
+
+/// The text of a plan by file or shipped name.
+fn text_of(name: &str) -> anyhow::Result<String> {
     // A directory that happens to be named like a shipped plan is not meant.
     let path = Path::new(name);
     let is_file = path.is_file() || path.exists() && shipped_plan(name).is_none();
-    let text = if is_file || name.contains('/') || name.ends_with(".toml") {
+    let is_plan = |name: &str| name.ends_with(".toml");
+    let question = || file_meant(path, is_plan).filter(|_| path.extension().is_some());
+    if is_file || name.contains('/') || name.ends_with(".toml") {
         let remedy = || match path.exists() {
             true => String::new(),
-            false => match file_meant(path) {
+            false => match question() {
                 Some(question) => format!(". {question}"),
                 None => "; `rqps plan ls` lists the shipped plans".to_owned(),
             },
         };
-        rqps_builds::read_text(path)
-            .map_err(|error| Usage(format!("can't read the plan {name}: {error}{}", remedy())))?
-    } else {
-        let of_files = |error| match file_meant(path).filter(|_| shipped_plan(name).is_none()) {
-            Some(question) => Usage(format!("there is no plan `{name}`. {question}")),
-            None => Usage(format!("{name} is not a file, and {error}")),
-        };
-        shipped(name).map_err(of_files)?.to_owned()
-    };
-    let checked = check_plan(&text, name)?;
-    for warning in &checked.warnings {
-        out::message(&format!("warning: {}", warning.display(name)));
+        return rqps_builds::read_text(path)
+            .map_err(|error| Usage(format!("can't read the plan {name}: {error}{}", remedy())).into());
     }
-    Ok(checked.plan)
-}
-
-/// A plan's file beside a path that is none, if their names are near.
-fn file_meant(path: &Path) -> Option<String> {
-    path.extension()?;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let names =
-        std::fs::read_dir(directory).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let plans: Vec<String> = names.filter(|name| name.ends_with(".toml")).take(FILES_MAX).collect();
-    did_you_mean(path.file_name()?.to_str()?, plans.iter().map(String::as_str))
+    let of_files = |error| match question().filter(|_| shipped_plan(name).is_none()) {
+        Some(question) => Usage(format!("there is no plan `{name}`. {question}")),
+        None => Usage(format!("{name} is not a file, and {error}")),
+    };
+    Ok(shipped(name).map_err(of_files)?.to_owned())
 }
 
 /// Checks the text of the plan `name`.
 pub fn check_plan(text: &str, name: &str) -> anyhow::Result<CheckedPlan> {
+    parse(text, name).map_err(|errors| Usage(errors.to_string()).into())
+}
+
+fn parse(text: &str, name: &str) -> Result<CheckedPlan, PlanErrors> {
+    let why = |error, path: &Path| with_file_meant(error, path).to_string();
     let context = PlanContext {
         known_config: &known_config,
         known_build: &known_build,
-        read_text: &|path| rqps_builds::read_text(path).map_err(|error| error.to_string()),
+        read_text: &|path| rqps_builds::read_text(path).map_err(|error| why(error, path)),
         open: &|path| match path.to_str().filter(|text| dialect_of_address(text).is_some()) {
             Some(address) => Ok(Box::new(Cursor::new(structure(address)?))),
             None => match rqps_builds::open_file(path) {
                 Ok(file) => Ok(Box::new(BufReader::new(file))),
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(why(error, path)),
             },
         },
         benchmarks: KIT.benchmarks,
     };
-    Plan::parse(text, name, &context).map_err(|e| Usage(e.to_string()).into())
+    Plan::parse(text, name, &context)
 }
 
 /// Sets the budget of a plan of blocks to that of an option `--budget`.

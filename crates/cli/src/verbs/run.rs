@@ -1,6 +1,6 @@
 //! `run`: run a plan and write its report.
 
-use super::plan::{check_plan, read_plan, set_budget};
+use super::plan::{check_plan, read_with_configs, set_budget};
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
 use crate::busy::Busy;
@@ -8,12 +8,13 @@ use crate::context::Context;
 use crate::database::take_dump;
 use crate::human;
 use crate::kit::KIT;
+use crate::mistakes::{complete, elsewhere};
 use crate::progress::{Progress, with_quiet_spinner};
 use crate::search::{first_verdicts_seconds, verdict_blocks};
 use crate::{EXIT_FAILED, Usage, out};
 use anyhow::Context as _;
 use rqps_builds::Dirs;
-use rqps_executor::{Ending, Execution, Finish, Ingredients, Needs, TimeLeft};
+use rqps_executor::{Ending, Execution, Finish, Ingredients, Needs, TimeLeft, Without};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::windows_seconds;
@@ -30,7 +31,7 @@ const REPORT_FILE: &str = "report.md";
 pub const PAGE_FILE: &str = "report.html";
 
 pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let mut plan = read_plan(&args.plan)?;
+    let mut plan = read_with_configs(context, &args.plan)?;
     if let Some(label) = &args.label {
         plan.name.clone_from(label);
     }
@@ -41,7 +42,10 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         }
         set_budget(&mut plan, budget)?;
     }
-    fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS)?;
+    fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS).map_err(|Usage(why)| {
+        let why = format!("{}: {why}", args.plan);
+        complete(context, elsewhere(&args.plan, &plan, vec![why]))
+    })?;
     let mut execution = begin(context, plan)?;
     if args.keep_data {
         execution.keep_data();
@@ -241,14 +245,23 @@ pub fn warn_of_own_configs(
     dirs: &Dirs,
     told: &[String],
 ) -> anyhow::Result<()> {
-    let checked = with_quiet_spinner("checking the options of the configs", || {
+    let mut checked = with_quiet_spinner("checking the options of the configs", || {
         rqps_executor::check_own_configs(plan, ingredients, dirs)
-    });
-    for mut without in checked? {
-        without.options.retain(|option, _| !told.contains(option));
-        if !without.options.is_empty() {
-            out::message(&format!("warning: {without}"));
-        }
+    })?;
+    checked.iter_mut().for_each(|without| without.options.retain(|option, _| !told.contains(option)));
+    warn_of_left_out(plan, ingredients, &checked, dirs)
+}
+
+/// Warns of options that some arms leave out since their builds do not know them, and of values that this machine or a
+/// build lacks.
+pub fn warn_of_left_out(
+    plan: &Plan,
+    ingredients: &[Ingredients],
+    without: &[Without],
+    dirs: &Dirs,
+) -> anyhow::Result<()> {
+    for without in without.iter().filter(|without| !without.options.is_empty()) {
+        out::message(&format!("warning: {without}"));
     }
     for line in rqps_executor::lacking_in_own_configs(plan, ingredients, dirs)? {
         out::message(&format!("warning: {line}"));

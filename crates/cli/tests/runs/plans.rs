@@ -46,7 +46,9 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
         let ended = bench.call(&["run", name]).expect(2);
         assert!(ended.stderr.contains(words), "{}", ended.stderr);
     }
-    assert!(!bench.results().exists() && !bench.work().exists());
+    let is_left =
+        |path: std::path::PathBuf| std::fs::read_dir(path).is_ok_and(|mut left| left.next().is_some());
+    assert!(!bench.results().exists() && !is_left(bench.work()));
 }
 
 #[test]
@@ -85,6 +87,91 @@ fn a_check_refuses_what_a_run_refuses() {
         }
     }
     checked(&good, 0);
+}
+
+/// Of the plan, of its scripts and of its configs, by a run as by a check.
+#[test]
+fn mistakes_of_all_kinds_are_told_in_one_list() {
+    let bench = Bench::new();
+    let version = crate::bench::exact_version("18");
+    let write = |name: &str, text: &str| std::fs::write(bench.path().join(name), text).unwrap();
+    write("schema.sql", "CREATE TABLE t (id int);\n");
+    write("mine.conf", "shared_bufers = 32MB\nwork_mem = 16Mb\npg_stat_statements.trak = all\n");
+    let arm = |name: &str, build: &str| {
+        format!("[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{build}\"\nconfig = \"./mine.conf\"\n")
+    };
+    let of_config = [
+        "mine.conf:1: no version measured here knows `shared_bufers`. Did you mean `shared_buffers`?",
+        &format!(
+            "mine.conf:2: `work_mem = 16Mb`: refused by postgres-{version}: invalid value for parameter"
+        ),
+        "mine.conf:3: no version measured here knows `pg_stat_statements.trak`. Did you mean `pg_stat_statements.track`?",
+    ];
+    let sql = format!(
+        "base = \"a\"\n[workload]\nclient = 2\n[sql]\nschema = \"shema.sql\"\n[sql.tests]\n\
+         look = '''\n\\set id random(1, 9)\nSELECT :idd;\n'''\n{}",
+        arm("a", &version)
+    );
+    let of_sql = [
+        "plan.toml:3:1: [workload] client: unknown key",
+        "shema.sql: it does not exist. Did you mean `schema.sql`?",
+        "no variable `idd`: did you mean `:id`?",
+        "6 mistakes in ",
+    ];
+    // A version that is not here may know an option.
+    let unseen = sql.replace("SELECT :idd", "SELECT :id") + &arm("b", "18.999");
+    let of_unseen = [
+        "[workload] client",
+        "3 mistakes in ",
+        "are not checked for postgres-18.999, which is not installed",
+    ];
+    let blocks = format!(
+        "protocol = \"isolated\"\nbudget = \"1s\"\n[workload]\nrows = 1_000\n{}{}",
+        arm("a", &version),
+        arm("b", &version)
+    );
+    let of_blocks = ["plan.toml: the budget of 1 s is far too short: ", "4 mistakes in "];
+    let cases = [
+        (&sql, &of_sql[..], &of_config[..]),
+        (&blocks, &of_blocks, &of_config),
+        (&unseen, &of_unseen, &of_config[1..2]),
+    ];
+    for (text, own, of_config) in cases {
+        let plan = bench.exact_plan_text(text);
+        for verb in [vec!["plan", "check"], vec!["run"]] {
+            let told = bench.call(&[verb, vec![plan.to_str().unwrap()]].concat()).expect(2).stderr;
+            for words in own.iter().chain(of_config) {
+                assert_eq!(told.matches(words).count(), 1, "{words:?} in\n{told}");
+            }
+        }
+    }
+    assert!(!bench.results().exists());
+}
+
+/// A server starts without them, so that nobody would hear of it.
+#[test]
+fn a_plugin_or_a_library_that_a_build_lacks_is_told() {
+    let bench = Bench::new();
+    let version = crate::bench::exact_version("18");
+    let mysql = "[mysqld]\nplugin-load-add = no_such_plugin.so\n";
+    std::fs::write(bench.path().join("mine.cnf"), mysql).unwrap();
+    std::fs::write(bench.path().join("mine.conf"), "shared_preload_libraries = auto_explan\n").unwrap();
+    let arm = |name: &str, build: &str, config: &str| {
+        format!("[[arm]]\nname = \"{name}\"\nbuild = \"{build}\"\nconfig = \"./{config}\"\n")
+    };
+    let plan = bench.exact_plan_text(&format!(
+        "[workload]\nrows = 1_000\n{}{}",
+        arm("a", "mysql-8.0.31", "mine.cnf"),
+        arm("b", &format!("postgres-{version}"), "mine.conf")
+    ));
+    let told = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(0).stderr;
+    for words in [
+        "left out of a: plugin_load_add = no_such_plugin.so (",
+        "left out of b: shared_preload_libraries = auto_explan (not available in this build: auto_explan; did you mean \
+         auto_explain?)",
+    ] {
+        assert!(told.contains(words), "no {words:?} in\n{told}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, ServerUser};
-use rqps_model::{LeftOut, later_words};
+use rqps_model::{LeftOut, later_words, nearest};
 
 use super::conf::format_option;
 use super::options;
@@ -83,13 +83,13 @@ pub(crate) fn without_plugin(
 }
 
 /// The plugins that a value of an option names and that are not among a build's `files`, with what it has instead, and
-/// the value without them. `None` if it has all, or the build has no plugins at all.
+/// the value without them. `None` if it has all.
 pub(crate) fn missing(files: &BTreeSet<String>, (option, value): (&str, &str)) -> Option<(LeftOut, String)> {
-    if !is_loading(option) || files.is_empty() {
+    if !is_loading(option) {
         return None;
     }
     let is_here = |entry: &str| {
-        let file = entry.rsplit('=').next().unwrap_or_default().trim();
+        let file = file_of(entry);
         files.contains(file) || files.contains(&format!("{file}{EXTENSION}"))
     };
     let entries = value.split(';').map(str::trim).filter(|entry| !entry.is_empty());
@@ -97,17 +97,30 @@ pub(crate) fn missing(files: &BTreeSet<String>, (option, value): (&str, &str)) -
     if missing.is_empty() {
         return None;
     }
+    let left = LeftOut { option: option.to_owned(), value: missing.join(";"), ..LeftOut::default() };
+    if files.is_empty() {
+        // The servers that the config is for may have them.
+        return Some((LeftOut { reason: "this build has no plugins".to_owned(), ..left }, here.join(";")));
+    }
     let later: Vec<String> =
         missing.iter().filter_map(|entry| later_words(entry).filter(|later| is_here(later))).collect();
+    let question = missing
+        .iter()
+        .filter(|_| later.is_empty())
+        .find_map(|entry| nearest(file_of(entry), files.iter().map(String::as_str)))
+        .map_or_else(String::new, |file| format!("; did you mean {file}?"));
     let left = LeftOut {
-        option: option.to_owned(),
-        value: missing.join(";"),
-        reason: format!("no such plugin, and the server starts without it{}", migration(&missing)),
+        reason: format!("no such plugin, and the server starts without it{}{question}", migration(&missing)),
         without_effect: true,
         instead: (!later.is_empty()).then(|| format_option(option, &later.join(";"))),
-        ..LeftOut::default()
+        ..left
     };
     Some((left, here.join(";")))
+}
+
+/// The file of an entry, `file` or `name=file`.
+fn file_of(entry: &str) -> &str {
+    entry.rsplit('=').next().unwrap_or_default().trim()
 }
 
 /// What must precede the end of a keyring's plugin: without their keys, encrypted tables cannot be read.
@@ -127,7 +140,7 @@ pub(crate) fn loaded_by(options: &Options, layout: &Layout) -> Result<String> {
         Some((_, here)) => here,
         None => value.clone(),
     };
-    let loading = options.iter().filter(|(option, _)| !files.is_empty() && is_loading(option));
+    let loading = options.iter().filter(|(option, _)| is_loading(option));
     Ok(loading.map(here).filter(|value| !value.is_empty()).collect::<Vec<_>>().join(";"))
 }
 
@@ -187,10 +200,20 @@ mod tests {
             left.instead.is_none() && left.reason.contains("migrated to component_keyring_file"),
             "{left:?}"
         );
+        let (left, _) = missing("plugin_load_add", "mysql_clon.so").unwrap();
+        assert!(left.reason.ends_with("; did you mean mysql_clone.so?"), "{left:?}");
         for (option, value) in [("plugin_load", "clone=mysql_clone.so"), ("plugin_load_add", "mysql_clone")] {
             assert!(missing(option, value).is_none(), "{value}");
         }
         assert!(missing("init_file", "a.sql").is_none());
+    }
+
+    /// What nobody would hear of: such a server starts, and has none.
+    #[test]
+    fn a_build_without_plugins_leaves_them_out() {
+        let (left, here) = missing(&BTreeSet::new(), ("plugin_load_add", "a.so;b.so")).unwrap();
+        assert_eq!((&*left.value, &*here), ("a.so;b.so", ""));
+        assert!(left.reason.contains("no plugins") && !left.without_effect, "{left:?}");
     }
 
     #[test]

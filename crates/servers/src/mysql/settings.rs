@@ -86,8 +86,14 @@ const CHECKED_AT_START: [&str; 1] = ["authentication_policy"];
 const IGNORED: &str = "; ignored because of its prefix loose_";
 
 /// Messages about rejected values.
-const COMPLAINTS: [&str; 5] =
-    ["Error while setting value", "Unknown suffix", "unknown variable", "unknown option", "ambiguous option"];
+const COMPLAINTS: [&str; 6] = [
+    "Error while setting value",
+    "Unknown suffix",
+    "unknown variable",
+    "unknown option",
+    "ambiguous option",
+    "is not a compiled character set",
+];
 
 /// A build and the data directory that it serves.
 pub(crate) struct Settings<'a> {
@@ -357,8 +363,9 @@ fn refusal(output: &Output) -> Option<String> {
 /// The server's complaints about options, without timestamps, codes and its path.
 fn complaints(stderr: &str) -> String {
     let is_complaint = |line: &&str| COMPLAINTS.iter().any(|sign| line.contains(sign));
-    let lines: Vec<String> =
+    let mut lines: Vec<String> =
         stderr.lines().filter(is_complaint).map(|line| format!("  {}", message(line))).collect();
+    lines.dedup();
     lines.join("\n")
 }
 
@@ -366,15 +373,22 @@ const ERROR_TAG: &str = "[ERROR]";
 
 /// What a line of the log says.
 fn message(line: &str) -> &str {
-    let mut text = line.split_once(ERROR_TAG).map_or(line, |(_, text)| text).trim();
+    let mut text = line.split_once(ERROR_TAG).map_or(line, |(_, text)| text);
+    // MariaDB rings a bell.
+    text = text.trim_start_matches(char::is_control).trim();
     // `[MY-010119] [Server]`
     while let Some((_, rest)) = text.strip_prefix('[').and_then(|tag| tag.split_once(']')) {
         text = rest.trim_start();
     }
     match text.split_once(": ") {
-        Some((path, rest)) if path.starts_with('/') && !path.contains(' ') => rest,
+        Some((program, rest)) if is_server(program) => rest,
         _ => text,
     }
+}
+
+/// Whether a message begins with the server's program.
+fn is_server(program: &str) -> bool {
+    program == "mysqld" || program.starts_with('/') && !program.contains(' ')
 }
 
 /// Reports values that the server adjusts.
@@ -436,6 +450,8 @@ mod tests {
             ("2026-11-29T21:48:56Z 0 [ERROR] [MY-015642] [Server] Unknown: 'utf8'.", "Unknown: 'utf8'."),
             ("2026-11-29 21:35:10 0 [ERROR] /opt/bin/mariadbd: Error while setting", "Error while setting"),
             ("mysqld: [ERROR] unknown option", "unknown option"),
+            ("mysqld: Character set 'utf9' is not", "Character set 'utf9' is not"),
+            ("\u{7}/opt/bin/mariadbd: Character set 'utf9' is not", "Character set 'utf9' is not"),
         ] {
             assert_eq!(message(line), said);
         }

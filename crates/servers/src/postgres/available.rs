@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rqps_model::LeftOut;
+use rqps_model::{LeftOut, nearest};
 
 /// Options whose values the operating system provides.
 pub(crate) const OF_MACHINE: [&str; 6] =
@@ -65,11 +65,22 @@ pub(crate) fn missing(bin_dir: &Path, (option, value): (&str, &str)) -> Option<(
     if missing.is_empty() {
         return None;
     }
+    let known = libraries(&dir);
+    let near = |name: &&str| nearest(name.trim_start_matches(LIBDIR), known.iter().map(String::as_str));
+    let meant = missing.iter().find_map(near);
+    let question = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
     let (missing, here) = (missing.join(", "), here.join(", "));
     let kept = if here.is_empty() { String::new() } else { format!("; kept: {here}") };
-    let reason = format!("{NOT_IN_BUILD}: {missing}{kept}");
+    let reason = format!("{NOT_IN_BUILD}: {missing}{kept}{question}");
     let left = LeftOut { option: option.to_owned(), value: missing, reason, ..LeftOut::default() };
     Some((left, here))
+}
+
+/// The names of the libraries of a directory.
+fn libraries(dir: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    names.filter_map(|name| Some(name.strip_suffix(".so")?.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -89,6 +100,8 @@ mod tests {
         let (left, here) = missing(&bin, ("shared_preload_libraries", list)).unwrap();
         assert_eq!((&*left.value, &*here), ("pg_cron", "pg_stat_statements, $libdir/auto_explain"));
         assert!(left.reason.ends_with("pg_cron; kept: pg_stat_statements, $libdir/auto_explain"));
+        let (left, _) = missing(&bin, ("shared_preload_libraries", "pg_stat_statement")).unwrap();
+        assert!(left.reason.ends_with("; did you mean pg_stat_statements?"), "{}", left.reason);
         assert_eq!(missing(&bin, ("shared_preload_libraries", "auto_explain")), None);
         assert_eq!(missing(&bin, ("search_path", "pg_cron")), None);
     }

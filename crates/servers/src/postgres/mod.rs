@@ -2,6 +2,7 @@
 
 mod available;
 mod conf;
+mod contrib;
 mod init;
 mod settings;
 pub(crate) mod shared_memory;

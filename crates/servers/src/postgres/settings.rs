@@ -2,8 +2,9 @@
 //! the build accepts, then rqps's own. The build checks the file before a server is started with it.
 //!
 //! An option is known if the build lists it in `postgres --describe-config` or answers `postgres -C <name>`;
-//! names with a dot belong to extensions and are kept. Unknown options are left out and reported, and so are values
-//! that this machine or the build lacks. A known option with another value that the build rejects is an error.
+//! names with a dot belong to extensions and are kept, unless they misspell one. Unknown options are left out and
+//! reported, and so are values that this machine or the build lacks. A known option with another value that the build
+//! rejects is an error.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -12,7 +13,7 @@ use std::process::Output;
 
 use rqps_builds::guard::Guarded;
 use rqps_builds::{Build, Error as BuildError, ServerUser};
-use rqps_model::LeftOut;
+use rqps_model::{LeftOut, did_you_mean};
 use rustix::process::Signal;
 
 use crate::applied::{self, Options};
@@ -20,7 +21,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::option::quoted;
 use crate::outside;
-use crate::postgres::available;
+use crate::postgres::{available, contrib};
 use crate::private::{read_private, write_private};
 use crate::spec::{Applied, Listen};
 use crate::system::Known;
@@ -226,8 +227,17 @@ struct KnownOptions<S> {
 
 impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
     fn has(&self, option: &str) -> Result<bool> {
-        let is_extension = option.contains('.');
-        Ok(is_extension || self.listed.contains(option) || self.settings.borrow().server_knows(option)?)
+        if option.contains('.') {
+            return Ok(contrib::meant(option).is_none());
+        }
+        Ok(self.listed.contains(option) || self.settings.borrow().server_knows(option)?)
+    }
+
+    fn question(&self, option: &str) -> Option<String> {
+        match contrib::meant(option) {
+            Some(meant) => Some(format!("Did you mean `{meant}`?")),
+            None => did_you_mean(option, self.names()),
+        }
     }
 
     fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {

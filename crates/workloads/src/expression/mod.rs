@@ -9,7 +9,7 @@ use rqps_model::random::Stream;
 
 use crate::zipf::Zipf;
 
-pub use parse::parse;
+pub use parse::{CLIENT_ID, parse, variable_meant};
 
 /// The value of an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,8 +1,13 @@
 //! The grammar of expressions, by recursive descent. Precedence is that of pgbench: from OR, AND, NOT, comparisons,
 //! bits, sums and products to the sign.
 
+use rqps_model::nearest;
+
 use super::{Event, Expression, Function, OPERANDS_MAX, Value, check_exponent, count};
 use crate::zipf::Zipf;
+
+/// A variable that every script has.
+pub const CLIENT_ID: &str = "client_id";
 
 /// Parentheses, signs and functions within each other.
 const DEPTH_MAX: usize = 50;
@@ -38,6 +43,11 @@ pub fn parse(text: &str, names: &[String]) -> Result<Expression, String> {
         "" => Ok(expression),
         rest => Err(format!("`{rest}` is after the end of the expression")),
     }
+}
+
+/// The variable that may be meant by a name that none has. Of names of two letters any two are alike.
+pub fn variable_meant<'n>(name: &str, known: &'n [String]) -> Option<&'n str> {
+    nearest(name, known.iter().map(String::as_str).chain([CLIENT_ID])).filter(|_| name.len() > 2)
 }
 
 struct Parser<'t> {
@@ -121,11 +131,15 @@ impl<'t> Parser<'t> {
             let name = self.name();
             return match self.names.iter().position(|known| known == name) {
                 Some(at) => Ok(Expression::Variable(at as u16)),
-                None if name == "client_id" => Ok(Expression::ClientId),
+                None if name == CLIENT_ID => Ok(Expression::ClientId),
                 None if name == "scale" => {
                     Err("pgbench has `:scale` from -s: write \\set scale 10 before it".to_owned())
                 }
-                None => Err(format!("no variable `{name}` is set before")),
+                None => {
+                    let meant =
+                        variable_meant(name, self.names).map(|near| format!("; did you mean `:{near}`?"));
+                    Err(format!("no variable `{name}` is set before{}", meant.unwrap_or_default()))
+                }
             };
         }
         if self.rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {

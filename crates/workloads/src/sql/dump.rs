@@ -147,6 +147,10 @@ pub(super) fn read(section: &Section<'_>, plan: &Reading<'_>) -> Option<Dump> {
             return None;
         }
     };
+    if dialects.is_empty() && address.is_none() {
+        // What its quotes mean depends on the arms, none of which is known.
+        return None;
+    }
     let path = if address.is_some() { path } else { at_any_place(&path) };
     Dump::examine(path, source, first)
         .map_err(|why| {

@@ -43,6 +43,7 @@ const SQL_KEYS: [&str; 4] = ["dump", "schema", "rows", "tests"];
 /// Where the rows that a statement returns or changes are written.
 const ROWS_OF_STATEMENT: &str =
     "the script, before the statement that returns or changes so many: -- rows: 5";
+const DIALECTS: [Dialect; 2] = [Dialect::Postgres, Dialect::Mysql];
 /// End of the name of a file, in place of SQL.
 const FILE_END: &str = ".sql";
 /// Rows of all tables together if a plan does not say.
@@ -130,7 +131,7 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
         _ => None,
     });
     let section = top.table("sql", "[sql]");
-    if section.is_none() {
+    if top.node("sql").is_none() {
         let remedy = "Add [sql] with `schema` or `dump`, and a script for each test in [sql.tests].";
         problems.missing(&(0..0), "[sql]", "missing", remedy);
     }
@@ -139,6 +140,8 @@ fn read(plan: &Reading<'_>) -> BenchmarkParts {
     let names: BTreeSet<String> = scripts.keys().chain(mixes.keys()).cloned().collect();
     let unknown = |step: &str| -> Option<String> {
         let name = shared::without_clients(step).0;
+        // That there are none is told.
+        let named = named.as_ref()?;
         if named.contains(name) || name == shared::SETTLE && plan.protocol == Protocol::Sequence {
             return None;
         }
@@ -198,25 +201,41 @@ struct OwnSql {
     rows: Option<u64>,
     scripts: BTreeMap<String, (Written, script::Script)>,
     mixes: BTreeMap<String, Mix>,
-    /// Names of all tests, also of those with mistakes.
-    named: BTreeSet<String>,
+    /// Names of all tests, also of those with mistakes, if the plan has tests.
+    named: Option<BTreeSet<String>>,
 }
 
-/// Parses SQL in the dialects of all arms, which must agree on it; or returns all mistakes.
+/// Parses SQL in the dialects of all arms, which must agree on it; or returns all mistakes. If no arm's is known, only
+/// what is one in every dialect.
 fn in_every_dialect<T: PartialEq>(
     dbms: &[Dbms],
     parse: impl Fn(Dialect) -> Result<T, Vec<String>>,
 ) -> Result<T, Vec<String>> {
-    let mut all = dbms.iter().map(|dbms| parse(dialect(*dbms)));
-    let first = all.next().unwrap_or_else(|| parse(Dialect::Postgres))?;
-    for other in all {
-        if other? != first {
-            return Err(vec![
-                "its quotes or comments mean different things to the DBMSs of the arms".to_owned(),
-            ]);
+    let is_of_arm = |one: &Dialect| dbms.iter().any(|dbms| dialect(*dbms) == *one);
+    let (mut parsed, mut refused) = (Vec::new(), Vec::new());
+    for one in DIALECTS.into_iter().filter(|one| dbms.is_empty() || is_of_arm(one)) {
+        match parse(one) {
+            Ok(one) => parsed.push(one),
+            Err(mistakes) => refused.push(mistakes),
         }
     }
-    Ok(first)
+    if dbms.is_empty() && !parsed.is_empty() {
+        return Ok(parsed.swap_remove(0));
+    }
+    let is_one = |why: &String| !dbms.is_empty() || refused.iter().all(|all| all.contains(why));
+    let mut mistakes: Vec<String> = Vec::new();
+    for why in refused.iter().flatten().filter(|why| is_one(why)) {
+        if !mistakes.contains(why) {
+            mistakes.push(why.clone());
+        }
+    }
+    if refused.is_empty() && parsed.windows(2).any(|pair| pair[0] != pair[1]) {
+        mistakes.push("its quotes or comments mean different things to the DBMSs of the arms".to_owned());
+    }
+    match parsed.pop() {
+        Some(parsed) if refused.is_empty() && mistakes.is_empty() => Ok(parsed),
+        _ => Err(mistakes),
+    }
 }
 
 /// Whether a text of a plan names a file with SQL.
@@ -258,7 +277,8 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             let split = in_every_dialect(plan.dbms, |dialect| split(value, dialect));
             let tables = split.and_then(|split| {
                 pieces = split;
-                match dump.is_none() && created_tables(&pieces).is_empty() {
+                // That a dump cannot be read is told.
+                match section.node("dump").is_none() && created_tables(&pieces).is_empty() {
                     true => Err(vec!["it creates no table".to_owned()]),
                     false => Ok(()),
                 }
@@ -279,15 +299,18 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
     let schema_file = schema.as_ref().and_then(|_| file(section, "schema"));
     let schema = schema.map(|found| found.value).unwrap_or_default();
     let mut sql = OwnSql { dump, schema, schema_file, pieces, rows, ..OwnSql::default() };
+    let before = problems.count();
     let Some(tests) = section.table("tests", "[sql.tests]").filter(|tests| tests.entries().next().is_some())
     else {
-        let remedy = "Add [sql.tests] with a script for each test, such as by-id = \"SELECT 1;\".";
-        problems.missing(&section.at, "[sql.tests]", "no test", remedy);
+        if problems.count() == before {
+            let remedy = "Add [sql.tests] with a script for each test, such as by-id = \"SELECT 1;\".";
+            problems.missing(&section.at, "[sql.tests]", "no test", remedy);
+        }
         return sql;
     };
+    sql.named = Some(tests.entries().map(|(name, ..)| name.to_owned()).collect());
     for (name, at, node) in tests.entries() {
         let place = tests.place_of(name);
-        sql.named.insert(name.to_owned());
         if let Err(why) = check_name(name) {
             problems.error(&at, place, why, "Use letters, digits, - and _, for example \"order-by-id\".");
             continue;

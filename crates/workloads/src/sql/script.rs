@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::Dialect;
-use crate::expression::{self, Event, Expression, Value};
+use crate::expression::{self, CLIENT_ID, Event, Expression, Value, variable_meant};
 use crate::model::Expect;
 
 use super::pieces::{DELIMITER, Mistakes, Piece, ROWS, Split, in_words, is_word, split_all};
@@ -33,8 +33,6 @@ pub struct Parsed {
 pub(super) const VARIABLES_MAX: usize = 1000;
 /// Weights of scripts. Those of pgbench are no larger.
 pub(super) const WEIGHTS: RangeInclusive<u64> = 1..=1_000_000;
-/// A variable that every script has.
-const CLIENT_ID: &str = "client_id";
 
 /// The variables of a script.
 #[derive(Default)]
@@ -93,7 +91,12 @@ impl Variables {
             Some(_) => {
                 format!("`{name}` is not a whole number, as parameters are: write int(…) in its \\set")
             }
-            None => format!("no variable `{name}`: add \\set {name} {value}"),
+            None => match variable_meant(name, &self.names) {
+                Some(near) => {
+                    format!("no variable `{name}`: did you mean `:{near}`? Or add \\set {name} {value}")
+                }
+                None => format!("no variable `{name}`: add \\set {name} {value}"),
+            },
         })
     }
 }
@@ -360,6 +363,17 @@ mod tests {
             ("SELECT :scale", "line 1: no variable `scale`: add \\set scale 10"),
             ("\\set a random(9, 1)\nSELECT :a", "line 1: 9 is above 1"),
             ("SELECT 1;\n\nSELECT :b", "line 3: no variable `b`"),
+            (
+                "\\set id random(1, 9)\nSELECT :id;\nSELECT :idd",
+                "line 3: no variable `idd`: did you mean `:id`? Or add \\set idd random(1, 1000)",
+            ),
+            ("SELECT :clientid", "line 1: no variable `clientid`: did you mean `:client_id`?"),
+            (
+                "\\set customers 10\n\\set c random(1, :custmers)\nSELECT :c",
+                "line 2: no variable `custmers` is set before; did you mean `:customers`?",
+            ),
+            // A letter is not a slip of another.
+            ("\\set a 1\nSELECT :b", "line 2: no variable `b`: add"),
             ("SELECT 'a", "line 1: the quote does not end"),
             ("BEGIN; SELECT 1;", "must end with COMMIT"),
             ("SELECT 1; BEGIN; SELECT 2", "line 1: BEGIN can only be the first"),

@@ -1,0 +1,66 @@
+//! What is wrong with a plan, as the user is told.
+
+use std::fmt;
+
+use crate::model::Arm;
+use crate::problem::{Problem, REPORTED_MAX};
+
+/// All mistakes of a plan. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanErrors {
+    /// The file, as given by the user.
+    pub file: String,
+    /// In line order.
+    pub problems: Vec<Problem>,
+    /// Of what the plan names, such as configs: a text each, with its place. The caller adds them.
+    pub elsewhere: Vec<String>,
+    /// The arms in whose builds and configs no mistake was found.
+    pub arms: Vec<Arm>,
+    /// Whether these are all.
+    pub has_all_arms: bool,
+}
+
+impl PlanErrors {
+    /// No mistakes yet of a plan with these arms, or without some.
+    pub fn of(file: &str, (arms, has_all_arms): (Vec<Arm>, bool)) -> Self {
+        let (problems, elsewhere) = (Vec::new(), Vec::new());
+        Self { file: file.to_owned(), problems, elsewhere, arms, has_all_arms }
+    }
+}
+
+impl std::error::Error for PlanErrors {}
+
+/// A longer text is not printed again.
+const REPEATED_BYTES_MAX: usize = 100;
+
+/// One paragraph per mistake, then their number.
+impl fmt::Display for PlanErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first_like = |problem: &Problem| {
+            self.problems.iter().find(|one| (&one.what, &one.remedy) == (&problem.what, &problem.remedy))
+        };
+        for problem in &self.problems {
+            let is_long = problem.what.len() > REPEATED_BYTES_MAX;
+            match first_like(problem).filter(|first| is_long && first.line < problem.line) {
+                Some(first) => {
+                    let Problem { line, column, place, .. } = problem;
+                    writeln!(
+                        f,
+                        "{}:{line}:{column}: {place}: the same as in line {}\n",
+                        self.file, first.line
+                    )?;
+                }
+                None => writeln!(f, "{}\n", problem.display(&self.file))?,
+            }
+        }
+        self.elsewhere.iter().try_for_each(|text| writeln!(f, "{text}\n"))?;
+        let count = self.problems.len() + self.elsewhere.len();
+        match (self.problems.len(), count) {
+            (own, _) if own > REPORTED_MAX => write!(f, "more than {REPORTED_MAX} mistakes in ")?,
+            (_, 1) => f.write_str("1 mistake in ")?,
+            (_, count) => write!(f, "{count} mistakes in ")?,
+        }
+        let others = if self.elsewhere.is_empty() { "" } else { " and what it names" };
+        write!(f, "{}{others}", self.file)
+    }
+}
