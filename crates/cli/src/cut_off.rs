@@ -10,7 +10,10 @@ pub fn reason(run: &Run, next: Option<&str>) -> Option<String> {
     let written = &run.status;
     let how = match (run.state(), written.status, &written.reason) {
         (Status::Interrupted, Status::Running, _) => {
-            format!("rqps was killed, or the host went down, at {} UTC or later", human::utc(last_sign_ms(run)))
+            format!(
+                "rqps was killed, or the host went down, at {} UTC or later",
+                human::utc(last_sign_ms(run))
+            )
         }
         (Status::Interrupted, _, reason) => {
             let by = reason.as_deref().unwrap_or_default();
@@ -97,7 +100,10 @@ mod tests {
         let mut run = as_written(Status::Interrupted, Some("by the user"));
         run.blocks.last_mut().unwrap().note = Some(CUT_OFF.to_owned());
         let text = reason(&run, None).unwrap();
-        assert!(text.starts_with("interrupted by the user at 2") && text.contains(" UTC, in block 2"), "{text}");
+        assert!(
+            text.starts_with("interrupted by the user at 2") && text.contains(" UTC, in block 2"),
+            "{text}"
+        );
         let run = as_written(Status::Complete, Some("the 3 blocks of its plan are done"));
         assert_eq!(reason(&run, None).as_deref(), Some("the 3 blocks of its plan are done"));
         assert_eq!(reason(&as_written(Status::Complete, None), None), None);

@@ -58,7 +58,8 @@ fn waiting_is_never_shown_below_0() {
     let row = text.lines().find(|line| line.ends_with("  waiting")).unwrap_or_else(|| panic!("{text}"));
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells[..2], ["0", "0"], "{row}");
-    let told = ["together they take longer than an operation, by ", " us on old, ", "waiting is shown as 0 there"];
+    let told =
+        ["together they take longer than an operation, by ", " us on old, ", "waiting is shown as 0 there"];
     assert!(told.iter().all(|told| text.contains(told)), "{text}");
 }
 

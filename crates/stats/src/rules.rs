@@ -61,13 +61,13 @@ pub fn stall_seconds_min(mei: f64) -> f64 {
     3.0 * STALL_SECONDS / mei
 }
 
-/// Share of the errors that the looks of a run have which its plan ends early. What is left is for the looks that follow
-/// if it is given more time, so that those may not decide more wrongly than is stated.
+/// Share of the errors that the looks of a run have which its plan ends early. The rest is for the looks that follow if
+/// it is given more time, so that all of them together call no more wrongly than is stated.
 const SPENT_BY_PLAN: f64 = 0.9;
 
 impl Rules {
-    /// The rules of a run whose plan ends it after so many blocks. All looks stay, since it may be given more time; the
-    /// first is reached in any case, since fewer blocks do not suffice for a verdict.
+    /// The rules of a run whose plan ends it after so many blocks. All looks stay, since it may be given more time;
+    /// the first is reached in any case, since fewer blocks do not suffice for a verdict.
     pub fn ending_after(mut self, blocks_max: usize) -> Rules {
         let planned = self.looks_reached(blocks_max).clamp(1, self.looks.len().max(1));
         let (own, later) = self.looks.split_at_mut(planned);

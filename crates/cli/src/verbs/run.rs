@@ -92,8 +92,8 @@ pub fn with_one_window(plan: &Plan) -> Plan {
     plan
 }
 
-/// Leaves every arm one window of a test in a block if the first verdicts would come after the budget with more. The run
-/// ends with them then, so that they have most of the error.
+/// Leaves every arm one window of a test in a block if the first verdicts would come after the budget with more. The
+/// run ends with them then, so that they have most of the error.
 pub fn fit_windows(plan: &mut Plan) {
     count_only_what_fits(plan);
     let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };

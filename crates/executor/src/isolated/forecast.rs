@@ -90,8 +90,8 @@ impl Forecast {
         (self.told.seconds - self.began.elapsed().as_secs_f64()).max(0.0)
     }
 
-    /// The share of the run's work that is done if so much time is left, and the share that will be done then. A run ends
-    /// with its budget at the latest; when its last verdicts come, time does not tell.
+    /// The share of the run's work that is done if so much time is left, and the share that will be done then. A run
+    /// ends with its budget at the latest; when its last verdicts come, time does not tell.
     pub fn shares(&self, left: TimeLeft) -> (f64, f64) {
         let passed_s = (self.spent + self.began.elapsed()).as_secs_f64();
         let whole_s = self.budget.map(|budget| (self.spent + budget).as_secs_f64().max(1.0));

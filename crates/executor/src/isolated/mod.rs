@@ -174,8 +174,8 @@ impl Blocks<'_> {
         Ending { why: short_text, is_without_verdict, resume_s }
     }
 
-    /// Shows the progress and stores it in the run folder. The time tells the share that is done, loads and all; after the
-    /// first verdicts, those that are reached may tell of more.
+    /// Shows the progress and stores it in the run folder. The time tells the share that is done, loads and all; after
+    /// the first verdicts, those that are reached may tell of more.
     fn record_progress(
         &mut self,
         share: f64,
@@ -208,7 +208,8 @@ impl Blocks<'_> {
             let run = self.writer.run()?;
             let made = data.loads_made(self);
             let given_up = |arm| self.given_up.contains_key(&arm);
-            let next = next::next(&self.setup.plan, &run, &made, self.limits.after(start.elapsed()), &given_up)?;
+            let next =
+                next::next(&self.setup.plan, &run, &made, self.limits.after(start.elapsed()), &given_up)?;
             let ahead = next.ahead.map(|ahead| ahead.as_told(self.forecast.whole_s()));
             self.record_progress(next.share, ahead.map(|ahead| ahead.after(0.0, 0.0)), control)?;
             let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();

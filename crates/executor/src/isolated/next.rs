@@ -11,7 +11,8 @@ use rqps_plan::{Plan, limits};
 use rqps_stats::{Detector, Rules, Verdict};
 use rqps_store::{BlockStatus, NoResult, Run, Until};
 use rqps_verdicts::{
-    RunVerdicts, about, block_seconds, blocks_by_test, judge_run, loads_to_make_s, rules_of, seconds_of_resume,
+    RunVerdicts, about, block_seconds, blocks_by_test, judge_run, loads_to_make_s, rules_of,
+    seconds_of_resume,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -39,8 +40,8 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Those of a plan, with this budget. A run that a resume gave more time goes on beyond the blocks of its plan, up to
-    /// the last look: whoever gives time asks for blocks.
+    /// Those of a plan, with this budget. A run that a resume gave more time goes on beyond the blocks of its plan, up
+    /// to the last look: whoever gives time asks for blocks.
     pub fn of(plan: &Plan, budget: Option<Duration>, is_given_more: bool) -> Self {
         let planned = plan.blocks().blocks_max as usize;
         let last_look = Rules::default().looks.last().map_or(0, |look| look.blocks);
@@ -194,8 +195,8 @@ fn first_blocks(
     }
 }
 
-/// `block 3 of at least 3`, `block 5 (3 of 3 that count; void: 1, 4)`: blocks are named by their numbers, which void ones
-/// have, too.
+/// `block 3 of at least 3`, `block 5 (3 of 3 that count; void: 1, 4)`: blocks are named by their numbers, which void
+/// ones have, too.
 fn block_text(run: &Run, (done, of): (usize, &str)) -> String {
     let number = next_number(run);
     if number as usize == done + 1 {

@@ -207,7 +207,11 @@ fn an_arm_that_keeps_being_invalid_is_not_measured_until_blocks_max() {
     let once = |isolated| outlook_on(&three, isolated, None, |run| invalidate(run, "new", 2..=2));
     assert_eq!(tests_of(&once("blocks_max = 8")).len(), TESTS.len());
     let ended = once("blocks_max = 3");
-    assert!(why_stopped(&ended).contains("the 3 blocks of its plan are done. About "), "{}", why_stopped(&ended));
+    assert!(
+        why_stopped(&ended).contains("the 3 blocks of its plan are done. About "),
+        "{}",
+        why_stopped(&ended)
+    );
 }
 
 #[test]
@@ -265,7 +269,11 @@ fn a_run_that_has_the_blocks_of_its_plan_goes_on_only_with_more_time() {
         on_run(&noisy, isolated, |plan, run| {
             let limits = Limits::of(plan, Some(more), true);
             let next = next(plan, run, &BTreeSet::new(), limits, &|_| false).unwrap();
-            (tests_of(&next).len(), nothing_left(plan, run).unwrap(), too_short(plan, run, more, false).unwrap())
+            (
+                tests_of(&next).len(),
+                nothing_left(plan, run).unwrap(),
+                too_short(plan, run, more, false).unwrap(),
+            )
         })
     };
     let (tests, nothing, short) = given("blocks_max = 5", 3600);

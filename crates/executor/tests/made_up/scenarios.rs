@@ -169,8 +169,8 @@ fn a_block_around_which_the_host_changed_is_void_and_is_replaced() {
     assert!(shares.len() == 3 && shares.windows(2).all(|two| two[0] < two[1]), "{shares:?}");
 }
 
-/// The plan of a gate with little time ends it at the first look; whoever gives more time gets more blocks, also after a
-/// kill, and the bar begins anew.
+/// The plan of a gate with little time ends it at the first look; whoever gives more time gets more blocks, also after
+/// a kill, and the bar begins anew.
 #[test]
 fn a_run_that_ended_as_planned_goes_on_with_the_time_that_it_is_given() {
     let done = |scene: &Scene| {
@@ -178,7 +178,8 @@ fn a_run_that_ended_as_planned_goes_on_with_the_time_that_it_is_given() {
         run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count()
     };
     let top = BLOCKS.replace("blocks_max = 6\nblocks_min = 6", "blocks_max = 3");
-    world::replace(World { noise: 0.3, ..World::new(1) });
+    world::replace(World::new(1));
+    world::with(|world| world.noise = 0.3);
     let scene = Scene::new(&top, "steps = [\"put-1\", \"sum-1\"]", 2);
     SHARES.take();
     let end = scene.execute();

@@ -142,7 +142,7 @@ fn others_open(
         (false, false) if noisy == open.len() => Some(state),
         (false, true) if judged.run.meta.protocol == "isolated" => {
             let outcome = format!("would probably decide {them}");
-            Some(with_resume(judged, &state, seconds, &outcome))
+            Some(with_resume(judged, &state, (blocks, seconds), &outcome))
         }
         (false, true) => Some(format!("{state} More `passes` in its plan would probably decide {them}.")),
         (false, false) if judged.run.status.status == Status::Complete => Some(state),
@@ -195,7 +195,8 @@ fn with_more(judged: &Judged<'_>, state: &str, (blocks, seconds): (usize, f64)) 
     with_resume(judged, state, (blocks, seconds), "would give the first verdicts")
 }
 
-/// What the outcome of so many blocks more would be, at most, which take some seconds, and how to measure them; a run that is going on does by itself.
+/// What the outcome of so many blocks more would be, at most, which take some seconds, and how to measure them; a run
+/// that is going on does by itself.
 fn with_resume(judged: &Judged<'_>, state: &str, needed: (usize, f64), outcome: &str) -> String {
     let state_of_run = judged.run.state();
     if state_of_run == Status::Running {
