@@ -6,6 +6,7 @@ mod build_progress;
 mod busy;
 mod complete;
 mod context;
+mod cut_off;
 mod database;
 mod human;
 mod json_flag;

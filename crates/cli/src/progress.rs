@@ -358,11 +358,8 @@ impl Receiver for Progress {
         self.draw_title(first_clause(text), true);
     }
 
-    fn overall(&mut self, share: f64, left: Option<TimeLeft>) {
-        let at_ms = now_ms();
-        let ends_at_ms = left.map(|left| at_ms + (left.seconds * 1e3) as i64);
-        let until = left.map_or(Until::End, |left| left.until);
-        self.overall = Some(RunProgress { share, at_ms, ends_at_ms, until });
+    fn overall(&mut self, progress: RunProgress) {
+        self.overall = Some(progress);
         self.draw(|_| {});
     }
 

@@ -157,7 +157,7 @@ pub enum Error {
     #[error("{path} would measure nothing more: {why}")]
     NothingLeft {
         path: PathBuf,
-        /// `blocks_max = 3 is reached`, with what to do.
+        /// `every verdict on rate and cost reached`
         why: String,
     },
     /// The time given to a run of blocks is too short to measure one.

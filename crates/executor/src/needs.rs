@@ -113,7 +113,7 @@ impl Needs {
                 let seconds: f64 = ahead.map(|(_, seconds)| seconds).sum();
                 (seconds > 0.0).then_some((TimeLeft { seconds, until: Until::End }, 0.0))
             }
-            Protocol::Isolated => isolated::left(setup, &execution.writer.run()?, execution.budget())?,
+            Protocol::Isolated => isolated::left(setup, &execution.writer.run()?, execution.limits())?,
         };
         Ok(left.map(|(time, windows_seconds)| {
             let all = Self::of(&setup.plan, &setup.ingredients, dirs);

@@ -1,7 +1,7 @@
 //! The interface by which a run reports its progress.
 
 use rqps_plan::estimate::duration_text;
-use rqps_store::Until;
+use rqps_store::{RunProgress, Until, now_ms};
 
 /// The estimated time that a run of blocks still takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +22,18 @@ impl TimeLeft {
     }
 }
 
+/// The progress of now: a share of the work, the time left, and the share that will be done then.
+pub(crate) fn progress_of(share: f64, (left, share_then): (Option<TimeLeft>, f64)) -> RunProgress {
+    let at_ms = now_ms();
+    RunProgress {
+        share,
+        at_ms,
+        ends_at_ms: left.map(|left| at_ms + (left.seconds * 1e3) as i64),
+        until: left.map_or(Until::End, |left| left.until),
+        share_then,
+    }
+}
+
 /// Receives a run's progress, on the thread that executes the schedule.
 pub trait Progress {
     /// Actions start, of several arms if they take turns: their numbers in the schedule, the names of arms, the action.
@@ -32,8 +44,8 @@ pub trait Progress {
     fn action_finished(&mut self, seq: u32, arm: &str, action: &str, result: &str);
     /// A run without a fixed number of actions enters a stage.
     fn stage(&mut self, text: &str);
-    /// The share of such a run that is done, from 0 to 1, and the estimated time left.
-    fn overall(&mut self, share: f64, left: Option<TimeLeft>);
+    /// The share of such a run that is done, and the estimated time left.
+    fn overall(&mut self, progress: RunProgress);
     /// Blocks that count so far, and the most that the run may measure.
     fn blocks(&mut self, done: u32, most: u32);
     /// Something the user should know.

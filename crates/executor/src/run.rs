@@ -5,7 +5,7 @@ use crate::base::{self, BaseSteps};
 use crate::control::{RunControl, with_watchdog};
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::isolated::{self, Blocks, Ending, Forecast};
+use crate::isolated::{self, Blocks, Ending, Forecast, Limits};
 use crate::kinds::{changes_data, kind_name, step_name};
 use crate::passes::{GivenUp, Servers};
 use crate::profile::{ProfileRequest, Profiles};
@@ -99,10 +99,14 @@ impl Execution {
 
     /// How long this process may measure blocks; `None`: until every verdict is reached.
     pub fn budget(&self) -> Option<Duration> {
-        self.more.or_else(|| {
-            let planned = self.setup.plan.budget?;
-            Some(self.given.map_or(planned, |given| given.max(planned)).saturating_sub(self.spent))
-        })
+        let all = || self.setup.plan.budget.max(self.given);
+        self.more.or_else(|| Some(all()?.saturating_sub(self.spent)))
+    }
+
+    /// What ends this process' blocks besides verdicts. As part of something else it has the blocks that this plans.
+    pub(crate) fn limits(&self) -> Limits {
+        let is_given_more = self.continued_by.is_none() && self.more.or(self.given).is_some();
+        Limits::of(&self.setup.plan, self.budget(), is_given_more)
     }
 
     /// Keeps data directories when their arm is finished.
@@ -284,18 +288,18 @@ impl Execution {
     }
 
     fn measure_blocks(&mut self, control: &mut RunControl<'_>) -> Result<Finish> {
-        let (budget, run) = (self.budget(), self.writer.run()?);
+        let (limits, run) = (self.limits(), self.writer.run()?);
         let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
         let mut blocks = Blocks {
             setup: &self.setup,
             writer: &mut self.writer,
             keep_data: self.keep_data,
-            budget,
+            limits,
             continued_by: self.continued_by,
             died: BTreeSet::new(),
             given_up: BTreeMap::new(),
             invalid: BTreeSet::new(),
-            forecast: Forecast::of(&self.setup, (budget, self.told), (self.spent, done)),
+            forecast: Forecast::of(&self.setup, (limits, self.told), (self.spent, done)),
         };
         let ending = blocks.run(control)?;
         Ok(match blocks.given_up.into_values().collect::<Vec<_>>() {

@@ -31,7 +31,7 @@ pub use observed::{
 };
 pub use server::{LeftOut, QueryPlan, SET_IN_BLOCKS, START_WARNING, ServerSetting, Setting, later_words};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
-pub use step::{EndedBy, FixedWork, Limit, Pacer, Role, Warmup};
+pub use step::{EndedBy, FixedWork, LOADS, Limit, Pacer, Role, Warmup, load_of};
 pub use terms::{SIZE, Terms};
 pub use text::{
     Natural, clipped, counted, cut, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of,

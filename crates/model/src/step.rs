@@ -6,6 +6,15 @@ use serde::{Serialize, Serializer};
 
 use crate::words;
 
+/// Loads of every arm of a run of blocks. Blocks rotate through them, so that differences between loads are sampled,
+/// too. The first look is after the same number of blocks.
+pub const LOADS: u32 = 3;
+
+/// The load that the arms of a block start from, from 1.
+pub fn load_of(block: u32) -> u32 {
+    (block - 1) % LOADS + 1
+}
+
 words! {
     /// What ended a window.
     EndedBy {

@@ -12,11 +12,7 @@ use crate::estimate::load_seconds;
 use crate::model::{Arm, Isolated};
 use crate::plan::Plan;
 use crate::step::StepDef;
-use rqps_model::Dbms;
-
-/// Loads of every arm. Blocks rotate through them, so that differences between loads are sampled too. The first look is
-/// after the same number of blocks.
-pub const LOADS: u32 = 3;
+use rqps_model::{Dbms, LOADS, load_of};
 
 /// Separates the draws of blocks from those of keys.
 const BLOCK_WORD: u64 = 0x0062_6c6f_636b;
@@ -102,11 +98,6 @@ fn copies_of(plan: &Plan, number: u32) -> Vec<u32> {
     let (cycle, at) = ((number - 1) / copies, (number - 1) % copies);
     let mut stream = Stream::new(&[plan.seed, COPY_WORD, u64::from(cycle)]);
     plan.arms.iter().map(|_| stream.permutation(copies as usize)[at as usize] as u32 + 1).collect()
-}
-
-/// The load that the arms of a block start from, from 1.
-pub fn load_of(number: u32) -> u32 {
-    (number - 1) % LOADS + 1
 }
 
 /// Alternates `order` and its mirror image so that consecutive pairs are mirrored, too: `ABBA BAAB`.

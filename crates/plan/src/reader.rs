@@ -54,8 +54,11 @@ impl<'d> Section<'d> {
             // A key of another place is no typo of one here.
             let remedy = match home(name).filter(|section| *section != self.place) {
                 Some(section) => format!("It belongs in {section}."),
-                None => did_you_mean(name, known.iter().copied())
-                    .unwrap_or_else(|| format!("Remove it. Known keys: {}.", known.join(", "))),
+                None => did_you_mean(name, known.iter().copied()).unwrap_or_else(|| {
+                    let mut known = known.to_vec();
+                    known.sort_unstable();
+                    format!("Remove it. Known keys: {}.", known.join(", "))
+                }),
             };
             self.problems.error(&key.span(), self.place_of(name), "unknown key", remedy);
         }

@@ -428,6 +428,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
         add_part(&mut table, part, 0, change);
     }
     table.row(part_cells(&total, 0, change));
+    table.footnotes.extend(overlap(split, [base, arm]));
     if let Some(background) = &split.background {
         table.footnotes.push(format!(
             "In addition, background processes use {} us of CPU per operation; on {base} {}.",
@@ -443,6 +444,24 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     table
 }
 
+/// Where the CPU times of client and session are more than an operation takes.
+fn overlap(split: &Decomposition, arms: [&String; 2]) -> Option<String> {
+    let waiting = split.parts.iter().find(|part| part.name == PartName::Waiting)?;
+    let over: Vec<String> = [waiting.base_us_per_op, waiting.arm_us_per_op]
+        .into_iter()
+        .zip(arms)
+        .filter(|(us, _)| *us < -NO_TIME_US)
+        .map(|(us, arm)| format!("{} us on {arm}", plain(-us)))
+        .collect();
+    (!over.is_empty()).then(|| {
+        format!(
+            "Client and session are on a CPU at the same time: together they take longer than an operation, by {}. So \
+             waiting is shown as 0 there.",
+            over.join(", ")
+        )
+    })
+}
+
 /// Adds a part and its subparts; shares are of the `total` change.
 fn add_part(table: &mut Table, part: &Part, depth: usize, total: f64) {
     table.row(part_cells(part, depth, total));
@@ -453,8 +472,10 @@ fn add_part(table: &mut Table, part: &Part, depth: usize, total: f64) {
 }
 
 fn part_cells(part: &Part, depth: usize, total: f64) -> Vec<Cell> {
-    let finite = |value: f64| match value.is_finite() {
-        true => Cell::number(value, plain(value)),
+    // Where client and session overlap, less than nothing is left for waiting.
+    let time = |us: f64| match us.is_finite() {
+        true if us < 0.0 => Cell::number(0.0, plain(0.0)),
+        true => Cell::number(us, plain(us)),
         false => Cell::words(""),
     };
     let digits = part.digits();
@@ -466,8 +487,8 @@ fn part_cells(part: &Part, depth: usize, total: f64) -> Vec<Cell> {
         Cell::words("")
     };
     vec![
-        finite(part.base_us_per_op),
-        finite(part.arm_us_per_op),
+        time(part.base_us_per_op),
+        time(part.arm_us_per_op),
         Cell::number(part.change_us_per_op, digits.signed(part.change_us_per_op)),
         Cell::words(digits.interval().unwrap_or_default()),
         share,

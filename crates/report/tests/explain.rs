@@ -48,6 +48,21 @@ fn explanations_as_text() {
     assert_snapshot!("explain_text", explained(Format::Text));
 }
 
+/// A client reads the first rows while its session still makes the last ones.
+#[test]
+fn waiting_is_never_shown_below_0() {
+    let mut spec = spec();
+    let of_client = |extra: &&mut Extra| matches!(extra.what, Observed::Metric("client_cpu_us"));
+    spec.extra.iter_mut().filter(of_client).for_each(|extra| extra.per_query = 90.0);
+    let text = with_run(&spec, |run| explain_text(run, &ExplainOptions::default()).unwrap());
+    let row = text.lines().find(|line| line.ends_with("  waiting")).unwrap_or_else(|| panic!("{text}"));
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[..2], ["0", "0"], "{row}");
+    let told =
+        ["together they take longer than an operation, by ", " us on old, ", "waiting is shown as 0 there"];
+    assert!(told.iter().all(|told| text.contains(told)), "{text}");
+}
+
 #[test]
 fn explanations_as_json() {
     assert_snapshot!("explain_json", explained(Format::Json));

@@ -61,7 +61,23 @@ pub fn stall_seconds_min(mei: f64) -> f64 {
     3.0 * STALL_SECONDS / mei
 }
 
+/// Share of the errors that the looks of a run have which its plan ends early. The rest is for the looks that follow if
+/// it is given more time, so that all of them together call no more wrongly than is stated.
+const SPENT_BY_PLAN: f64 = 0.9;
+
 impl Rules {
+    /// The rules of a run whose plan ends it after so many blocks. All looks stay, since it may be given more time;
+    /// the first is reached in any case, since fewer blocks do not suffice for a verdict.
+    pub fn ending_after(mut self, blocks_max: usize) -> Rules {
+        let planned = self.looks_reached(blocks_max).clamp(1, self.looks.len().max(1));
+        let (own, later) = self.looks.split_at_mut(planned);
+        if !later.is_empty() {
+            share(own, SPENT_BY_PLAN);
+            share(later, 1.0 - SPENT_BY_PLAN);
+        }
+        self
+    }
+
     /// The minimum effect of interest of a metric in a test, as a share.
     pub fn mei(&self, test: &str, metric: Metric) -> f64 {
         let own = self.mei_of_test.get(&(test.to_owned(), metric));
@@ -113,5 +129,32 @@ impl Rules {
             return invalid(format!("looks spend {spent}: give each a share above 0, together 1 at most"));
         }
         Ok(())
+    }
+}
+
+/// Has looks spend `all` together, in the proportions that they have.
+fn share(looks: &mut [Look], all: f64) {
+    let spent: f64 = looks.iter().map(|look| look.spend).sum();
+    looks.iter_mut().for_each(|look| look.spend *= all / spent);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_ends_early_leaves_errors_for_what_it_may_be_given() {
+        let spends = |blocks_max| -> Vec<f64> {
+            let looks = Rules::default().ending_after(blocks_max).looks;
+            looks.iter().map(|look| (look.spend * 1e4).round() / 1e4).collect()
+        };
+        assert_eq!(spends(3), [0.9, 0.0167, 0.0222, 0.0278, 0.0333]);
+        assert_eq!((spends(1), spends(4)), (spends(3), spends(3)), "a verdict takes three");
+        assert_eq!(spends(7), [0.36, 0.54, 0.0267, 0.0333, 0.04]);
+        for all in [18, 1000] {
+            assert_eq!(spends(all), [0.1, 0.15, 0.2, 0.25, 0.3], "nothing follows");
+        }
+        // A look more than the errors allow is refused.
+        (1..20).for_each(|blocks_max| Rules::default().ending_after(blocks_max).check().unwrap());
     }
 }

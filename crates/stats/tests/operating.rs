@@ -126,6 +126,33 @@ fn shared_starts_are_compensated() {
     }
 }
 
+/// A run that its plan ends at the first look, and that is given more time for what is open there, calls no more false
+/// changes than is stated of all its looks, and finds what three blocks do not.
+#[test]
+fn a_run_that_goes_on_after_its_end_keeps_its_errors() {
+    let mut rng = Rng::new(41);
+    let mut run = |ratio, rules: &Rules| {
+        let model = Blocks { ratios: vec![ratio], control: false, block_sd: 0.01, spread_df: 20.0, ..REPORT };
+        let (mut at_end, mut later, mut all) = (0, 0, 0);
+        for _ in 0..200 {
+            let outcome = model.run(&mut rng, rules).expect("rules are right");
+            let changed = |one: &&rqps_stats::Verdict| one.class.is_change();
+            all += outcome.judgement.verdicts.len();
+            for verdict in outcome.judgement.verdicts.iter().filter(changed) {
+                *(if verdict.blocks == 3 { &mut at_end } else { &mut later }) += 1;
+            }
+        }
+        (at_end, later, all)
+    };
+    // Errors as large as these show in few runs.
+    let rules = Rules { alpha: 0.02, ..Rules::default() }.ending_after(3);
+    let (at_end, later, all) = run(1.0, &rules);
+    // A rate of 2 % gives more than 163 with a probability of 0.1 %.
+    assert!(all == 6_400 && at_end + later <= 163, "{at_end} and {later} of {all}");
+    let (at_end, later, all) = run(0.98, &Rules::default().ending_after(3));
+    assert!(share(at_end, all) < 0.5 && share(at_end + later, all) > 0.9, "{at_end} and {later} of {all}");
+}
+
 /// Counters whose blocks differ only by events of one size, equally probable in any arm's block: over all
 /// looks they are called changed as rarely as anything else, with or without additional noise.
 #[test]

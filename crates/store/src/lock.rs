@@ -35,25 +35,24 @@ pub struct RunProgress {
     /// Expected end; `None` if unknown.
     pub ends_at_ms: Option<i64>,
     pub until: Until,
+    /// Share of the work that is done at that end, to which it grows with time, whatever is done, such as loading; no
+    /// more than `share` if time does not tell.
+    pub share_then: f64,
 }
 
 impl RunProgress {
-    /// The share of a run's work that the first verdicts take: how much follows is not known before.
-    pub const OF_FIRST_VERDICTS: f64 = 0.5;
-
-    /// The share at a moment: until the first verdicts it grows with time, whatever is done, such as loading.
+    /// The share at a moment.
     pub fn share_at(&self, now_ms: i64) -> f64 {
-        let is_by_time = self.until != Until::End;
-        let Some(ends_at_ms) = self.ends_at_ms.filter(|end| is_by_time && *end > self.at_ms) else {
+        let Some(ends_at_ms) = self.ends_at_ms.filter(|end| *end > self.at_ms) else {
             return self.share;
         };
         let part = (now_ms - self.at_ms) as f64 / (ends_at_ms - self.at_ms) as f64;
-        self.share + (Self::OF_FIRST_VERDICTS - self.share).max(0.0) * part.clamp(0.0, 1.0)
+        self.share + (self.share_then - self.share).max(0.0) * part.clamp(0.0, 1.0)
     }
 }
 
 /// An exclusive lock on a run folder, released on drop. The file has one line: process id and share; then, if known,
-/// the expected end, what it is the end of, and when that was written.
+/// the expected end, what it is the end of, when that was written, and the share at that end.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -80,8 +79,7 @@ impl Lock {
                     let share = if share < 1.0 { share } else { 0.0 };
                     let rest = if share > 0.0 { format!(" {share:.4}") } else { String::new() };
                     write_line(&mut file, &rest).map_err(Error::io("write", &path))?;
-                    let last = RunProgress { share, at_ms: 0, ends_at_ms: None, until: Until::End };
-                    return Ok(Self { path, file, last });
+                    return Ok(Self { path, file, last: only_share(share) });
                 }
                 Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path)(source)),
                 Err(TryLockError::WouldBlock) if attempt < TRIES => std::thread::sleep(PAUSE),
@@ -92,15 +90,25 @@ impl Lock {
     }
 
     /// Publishes the holder's progress in the file. What was done stays done, however the estimate of the rest changes:
-    /// returns the share that is published.
-    pub(crate) fn record_progress(&mut self, progress: RunProgress) -> Result<f64> {
-        let RunProgress { share, at_ms, ends_at_ms, until } = progress;
+    /// returns what is published.
+    pub(crate) fn record_progress(&mut self, progress: RunProgress) -> Result<RunProgress> {
+        let RunProgress { share, at_ms, ends_at_ms, until, share_then } = progress;
         let share = share.max(self.last.share_at(at_ms));
-        let end = ends_at_ms.map(|end| format!(" {end} {until} {at_ms}")).unwrap_or_default();
+        let end = ends_at_ms.map(|end| format!(" {end} {until} {at_ms} {share_then:.4}")).unwrap_or_default();
         write_line(&mut self.file, &format!(" {share:.4}{end}")).map_err(Error::io("write", &self.path))?;
         self.last = RunProgress { share, ..progress };
-        Ok(share)
+        Ok(self.last)
     }
+
+    /// What was done is a smaller share from now on, since more is to be done.
+    pub(crate) fn forget_progress(&mut self) {
+        self.last = only_share(0.0);
+    }
+}
+
+/// A share whose time nobody knows.
+fn only_share(share: f64) -> RunProgress {
+    RunProgress { share, at_ms: 0, ends_at_ms: None, until: Until::End, share_then: share }
 }
 
 /// The process id of the folder's writer; `None` without one.
@@ -117,11 +125,12 @@ pub(crate) fn holder(folder: &Path) -> Option<String> {
 pub(crate) fn last_progress(folder: &Path) -> Option<RunProgress> {
     let line = std::fs::read_to_string(folder.join(FILE)).ok()?;
     let mut words = line.split(' ').skip(1);
-    let share = words.next()?.parse().ok()?;
+    let share: f64 = words.next()?.parse().ok()?;
     let ends_at_ms = words.next().and_then(|word| word.parse().ok());
     let until = words.next().and_then(|word| word.parse().ok()).unwrap_or(Until::End);
     let at_ms = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-    Some(RunProgress { share, at_ms, ends_at_ms, until })
+    let share_then = words.next().and_then(|word| word.parse().ok()).unwrap_or(share);
+    Some(RunProgress { share, at_ms, ends_at_ms, until, share_then })
 }
 
 fn write_line(file: &mut File, rest: &str) -> std::io::Result<()> {
@@ -143,21 +152,22 @@ mod tests {
     fn until_the_first_verdicts_work_is_done_as_time_passes() {
         let dir = tempfile::tempdir().unwrap();
         let mut lock = Lock::take(dir.path()).unwrap();
-        let at = |at_ms, left_ms, until| RunProgress {
+        let at = |at_ms, left_ms, share_then| RunProgress {
             share: 0.0,
             at_ms,
             ends_at_ms: Some(at_ms + left_ms),
-            until,
+            until: Until::FirstVerdicts,
+            share_then,
         };
-        let first = at(1000, 1000, Until::FirstVerdicts);
+        let first = at(1000, 1000, 0.5);
         assert_eq!([500, 1000, 1500, 2000, 9000].map(|now| first.share_at(now)), [0.0, 0.0, 0.25, 0.5, 0.5]);
-        assert_eq!(at(1000, 1000, Until::End).share_at(1500), 0.0, "verdicts come when they come");
-        assert_eq!(lock.record_progress(first).unwrap(), 0.0);
-        let later = at(1500, 8000, Until::FirstVerdicts);
-        assert_eq!(
-            lock.record_progress(later).unwrap(),
-            0.25,
-            "a later end takes nothing back that was shown"
-        );
+        assert_eq!(at(1000, 1000, 0.0).share_at(1500), 0.0, "verdicts come when they come");
+        assert_eq!(at(1000, 1000, 1.0).share_at(1990), 0.99, "the run ends with them");
+        assert_eq!(lock.record_progress(first).unwrap().share, 0.0);
+        let later = lock.record_progress(at(1500, 8000, 0.5)).unwrap();
+        assert_eq!(later.share, 0.25, "a later end takes nothing back that was shown");
+        assert_eq!(last_progress(dir.path()), Some(later), "as readers see it");
+        lock.forget_progress();
+        assert_eq!(lock.record_progress(first).unwrap().share, 0.0, "of what is more");
     }
 }

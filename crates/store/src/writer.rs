@@ -68,11 +68,12 @@ impl RunWriter {
         Run::load(self.folder.clone(), &self.connection).map_err(Error::sql(&self.folder.db_path()))
     }
 
-    /// Publishes the run's estimated progress for readers; returns the share that they see, which never falls.
+    /// Publishes the run's estimated progress for readers; returns what they see: its share never falls, unless the run
+    /// is given more to do.
     ///
     /// # Errors
     /// If the lock file cannot be written.
-    pub fn record_progress(&mut self, progress: RunProgress) -> Result<f64> {
+    pub fn record_progress(&mut self, progress: RunProgress) -> Result<RunProgress> {
         self.lock.record_progress(progress)
     }
 
@@ -224,6 +225,7 @@ impl RunWriter {
 
     /// Sets how long blocks and loads may take in all, in place of the plan's budget.
     pub fn set_budget(&mut self, budget: Duration) -> Result<()> {
+        self.lock.forget_progress();
         let budget_ms = budget.as_millis() as i64;
         self.transact(|transaction| {
             transaction.put("UPDATE run SET budget_ms = ?1", params![budget_ms]).map(drop)

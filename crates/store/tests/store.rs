@@ -425,9 +425,9 @@ fn one_writer_excludes_others_but_not_readers() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = create(results.path());
     let (path, run) = (writer.folder().path().to_owned(), RunFolder::open(writer.folder().path()).unwrap());
-    let progress = RunProgress { share: 0.25, at_ms: 7, ends_at_ms: Some(9), until: Until::FirstVerdicts };
-    writer.record_progress(progress).unwrap();
-    assert_eq!(run.folder.last_progress(), Some(progress));
+    let told = RunProgress { share: 0.2, at_ms: 7, ends_at_ms: Some(9), until: Until::End, share_then: 0.2 };
+    writer.record_progress(told).unwrap();
+    assert_eq!(run.folder.last_progress(), Some(told));
     let error = RunFolder::open_for_writing(&path).unwrap_err().to_string();
     assert!(error.contains(&format!("in use by another rqps (pid {})", std::process::id())), "{error}");
     assert_eq!(run.folder.in_use_by(), Some(std::process::id().to_string()));
@@ -435,10 +435,10 @@ fn one_writer_excludes_others_but_not_readers() {
     assert_eq!(run.folder.in_use_by(), None);
     let mut writer = RunFolder::open_for_writing(&path).unwrap();
     // Progress does not fall when a run is resumed; one that had ended begins anew.
-    let resumed = RunProgress { at_ms: 0, ends_at_ms: None, until: Until::End, ..progress };
+    let resumed = RunProgress { at_ms: 0, ends_at_ms: None, ..told };
     assert_eq!(run.folder.last_progress(), Some(resumed));
-    let mut published = |share| writer.record_progress(RunProgress { share, ..resumed }).unwrap();
-    assert_eq!([0.1, 0.75, 1.0].map(&mut published), [0.25, 0.75, 1.0]);
+    let mut published = |share| writer.record_progress(RunProgress { share, ..resumed }).unwrap().share;
+    assert_eq!([0.1, 0.75, 1.0].map(&mut published), [0.2, 0.75, 1.0]);
     drop(writer);
     RunFolder::open_for_writing(&path).unwrap();
     assert_eq!(run.folder.last_progress(), None);

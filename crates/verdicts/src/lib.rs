@@ -51,6 +51,9 @@ pub use protocols::{StateDependent, state_dependent};
 pub use remarks::{HostRemark, Remark, host_remarks, measured_after_resume};
 pub use rules::rules_of;
 pub use state::UnlikeData;
-pub use timing::{Timing, about, block_seconds, covered, load_seconds, resume_command, seconds_of_resume};
+pub use timing::{
+    CERTIFICATE_SECONDS, Timing, about, block_seconds, covered, loads_to_make_s, minutes_to_give,
+    resume_command, seconds_of_resume,
+};
 pub use variance::{EventLatency, PerSecond, SECONDS_MIN, VarianceRow, variance};
 pub use versions::{VersionRow, arrival_sizes, version_key, version_rows};

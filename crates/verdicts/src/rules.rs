@@ -55,12 +55,7 @@ fn rules(plan: &str) -> std::result::Result<Rules, toml::de::Error> {
     let plan: PlanKeys = toml::from_str(plan)?;
     let mut rules = Rules { rates: plan.verdict.rates.unwrap_or(true), ..Rules::default() };
     if let Some(blocks_max) = plan.isolated.blocks_max {
-        // Later looks are never reached. The first one stays: fewer blocks don't suffice for a verdict.
-        let first = rules.looks.first().map_or(0, |look| look.blocks);
-        rules.looks.retain(|look| look.blocks <= blocks_max.max(first));
-        // Those that remain have the whole error, since the plan is fixed before anything is measured.
-        let spent: f64 = rules.looks.iter().map(|look| look.spend).sum();
-        rules.looks.iter_mut().for_each(|look| look.spend /= spent);
+        rules = rules.ending_after(blocks_max);
     }
     for (key, percent) in &plan.verdict.mei_percent {
         let metric = if key == STALLS { Some(Metric::StallFactor) } else { key.parse().ok() };
@@ -86,8 +81,9 @@ mod tests {
                     [verdict]\nrates = false\n[verdict.mei_percent]\nrate = 3\ninstructions = 1\nstalls = 4\n";
         let rules = rules(text).unwrap();
         assert!(!rules.rates);
-        let looks: Vec<(usize, f64)> = rules.looks.iter().map(|look| (look.blocks, look.spend)).collect();
-        assert_eq!(looks, [(3, 0.4), (5, 0.6)], "no later one can be reached: these have the whole error");
+        let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
+        assert_eq!(looks, [3, 5, 8, 12, 18], "it may be given more time");
+        assert_eq!(rules, Rules { looks: Rules::default().ending_after(7).looks, ..rules.clone() });
         let mei = |test: &str, metric| rules.mei(test, metric);
         assert_eq!((mei("scan", Metric::Rate), mei("delete", Metric::Rate)), (0.05, 0.03));
         assert_eq!((mei("scan", Metric::Instructions), mei("scan", Metric::CpuUs)), (0.01, 0.02));

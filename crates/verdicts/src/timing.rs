@@ -1,7 +1,8 @@
 //! Estimates the time of further blocks from measured ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use rqps_model::{LOADS, load_of};
 use rqps_store::{BlockStatus, Run, RunFolder};
 
 use crate::data::is_result;
@@ -113,7 +114,7 @@ pub fn block_seconds(run: &Run) -> Option<f64> {
 
 /// Seconds of one load of all arms, with the statements that follow it. A run may have made a load several times: each
 /// resume repeats those whose data directories are gone.
-pub fn load_seconds(run: &Run) -> f64 {
+fn load_seconds(run: &Run) -> f64 {
     let loads = run.loads.iter().map(|load| (&load.action, false));
     let settles = run.settles.iter().map(|settle| (&settle.action, true));
     let mut by_work: BTreeMap<(&str, bool), Vec<f64>> = BTreeMap::new();
@@ -124,18 +125,37 @@ pub fn load_seconds(run: &Run) -> f64 {
     by_work.values().map(|times| mean(times)).sum()
 }
 
-/// A resume begins with servers to start; and neither blocks nor loads all take as long.
-const SECONDS_TO_RESUME: f64 = 30.0;
-const LONGER_BLOCKS: f64 = 1.2;
+/// Seconds of the loads that so many further blocks need and that are not `made`. A process begins with the first load,
+/// on which every arm is started once.
+pub fn loads_to_make_s(run: &Run, made: &BTreeSet<u32>, blocks: usize) -> f64 {
+    let next = run.blocks.iter().map(|block| block.number).max().unwrap_or(0) + 1;
+    let of_blocks = (next..).map(load_of).take(blocks.min(LOADS as usize));
+    let needed: BTreeSet<u32> = of_blocks.chain([1]).collect();
+    load_seconds(run) * needed.difference(made).count() as f64
+}
 
-/// Seconds of a resume that measures for `seconds`, in whole minutes with some room: a run of blocks that ended has no
-/// data directories, so that a resume makes all its `loads` again.
-pub fn seconds_of_resume(run: &Run, seconds: f64, loads: usize) -> f64 {
-    let seconds = match run.meta.protocol.as_str() {
-        "isolated" => seconds + load_seconds(run) * loads as f64,
-        _ => seconds,
-    };
-    60.0 * ((seconds * LONGER_BLOCKS + SECONDS_TO_RESUME) / 60.0).ceil().max(1.0)
+/// Measuring what the host can do takes this long.
+pub const CERTIFICATE_SECONDS: f64 = 5.0;
+
+/// Seconds of a resume that measures so many `blocks`, at most, in `blocks_s`. A run that `has_ended` has no data
+/// directories any more; one that was cut off has those that its blocks started from. The one estimate of it:
+/// `rqps resume` tells the same.
+pub fn seconds_of_resume(run: &Run, (blocks, blocks_s): (usize, f64), has_ended: bool) -> f64 {
+    if run.meta.protocol != "isolated" {
+        return blocks_s;
+    }
+    let made = run.blocks.iter().filter(|_| !has_ended).map(|block| load_of(block.number)).collect();
+    let certificate_s = if run.certificates.before.is_empty() { 0.0 } else { CERTIFICATE_SECONDS };
+    blocks_s + loads_to_make_s(run, &made, blocks) + certificate_s
+}
+
+/// Neither blocks nor loads all take as long, and a resume begins with servers to start.
+const LONGER_BLOCKS: f64 = 1.2;
+const SECONDS_TO_RESUME: f64 = 30.0;
+
+/// The time to give a resume that takes so many [`seconds_of_resume`]: whole minutes, with some room.
+pub fn minutes_to_give(seconds: f64) -> u64 {
+    ((seconds * LONGER_BLOCKS + SECONDS_TO_RESUME) / 60.0).ceil().max(1.0) as u64
 }
 
 /// A duration for planning, rounded up: `70 s`, `25 min`, `3 h 10 min`, `2 days`.
@@ -151,7 +171,7 @@ pub fn about(seconds: f64) -> String {
 
 /// The command of a resume that takes these [`seconds_of_resume`]: `rqps resume RUN --more 25m`.
 pub fn resume_command(folder: &RunFolder, seconds: f64) -> String {
-    format!("rqps resume {} --more {:.0}m", folder.name(), seconds / 60.0)
+    format!("rqps resume {} --more {}m", folder.name(), minutes_to_give(seconds))
 }
 
 /// Seconds covered by at least one of the intervals, whose ends are in milliseconds.

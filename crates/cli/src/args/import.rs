@@ -52,5 +52,7 @@ pub struct ImportArgs {
 }
 
 fn format(name: &str) -> Result<Format, String> {
-    name.parse().map_err(|_| format!("known formats: {}", Format::ALL.map(Format::key).join(", ")))
+    let mut known = Format::ALL.map(Format::key);
+    known.sort_unstable();
+    name.parse().map_err(|_| format!("known formats: {}", known.join(", ")))
 }

@@ -5,6 +5,7 @@ use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
 use crate::busy::Busy;
 use crate::context::Context;
+use crate::cut_off::kept;
 use crate::database::take_dump;
 use crate::human;
 use crate::kit::KIT;
@@ -19,7 +20,8 @@ use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::windows_seconds;
 use rqps_plan::{Plan, Protocol};
-use rqps_store::{BlockStatus, NoResult, Run, RunFolder, UPGRADE_FILE, Until};
+use rqps_store::{NoResult, RunFolder, UPGRADE_FILE, Until};
+use rqps_verdicts::{CERTIFICATE_SECONDS, about, minutes_to_give};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -94,8 +96,8 @@ pub fn with_one_window(plan: &Plan) -> Plan {
     plan
 }
 
-/// Leaves every arm one window of a test in a block if the first verdicts would come after the budget with more. They
-/// are the last then, so that they have the whole error.
+/// Leaves every arm one window of a test in a block if the first verdicts would come after the budget with more. The
+/// run ends with them then, so that they have most of the error.
 pub fn fit_windows(plan: &mut Plan) {
     count_only_what_fits(plan);
     let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };
@@ -269,9 +271,6 @@ pub fn warn_of_left_out(
     Ok(())
 }
 
-/// What measuring the host takes: before a run, and after it.
-const CERTIFICATE_SECONDS: f64 = 5.0;
-
 /// What is announced.
 #[derive(Clone, Copy, PartialEq)]
 enum Work {
@@ -320,9 +319,13 @@ fn announce_needs(plan: &Plan, needs: &Needs, (budget, work): (Option<Duration>,
         (0, Work::Rest) => format!("no more {}", place.trim_start_matches("of ")),
         (bytes, _) => format!("{}{more} {place}", human::bytes(bytes)),
     };
+    let told = match work {
+        Work::All => duration_text(told_s),
+        // As reports tell it.
+        Work::Rest => about(told_s),
+    };
     out::message(&format!(
-        "needs       about {}{more}{until_verdicts}{budget_text}{note}, {data}{logs} ({} free){caches}",
-        duration_text(told_s),
+        "needs       about {told}{more}{until_verdicts}{budget_text}{note}, {data}{logs} ({} free){caches}",
         human::bytes(needs.disk_free_bytes)
     ));
     if is_until_verdicts {
@@ -449,7 +452,8 @@ pub fn execute_then(
             say_ended(&ending);
             let place = folder.display();
             if let Some(seconds) = ending.resume_s {
-                out::commands(&format!("continue    rqps resume {place} --more {:.0}m", seconds / 60.0));
+                let minutes = minutes_to_give(seconds);
+                out::commands(&format!("continue    rqps resume {place} --more {minutes}m"));
             }
             return code_of_results(&folder, code);
         }
@@ -473,20 +477,6 @@ pub fn say_ended(ending: &Ending) {
 /// Whether a run was begun by `upgrade`: it has the report from its beginning on.
 pub fn is_upgrade(folder: &Path) -> bool {
     folder.join(UPGRADE_FILE).exists()
-}
-
-/// What a run that did not end has measured, and what a resume does with the rest.
-fn kept(run: &Run) -> Option<String> {
-    if run.meta.protocol == "isolated" {
-        let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
-        let again = "the one that was cut off is measured again";
-        return Some(match done {
-            0 => "nothing yet: no block was measured to its end".to_owned(),
-            _ => format!("{}; {again}", counted(done, "block")),
-        });
-    }
-    let (done, all) = (run.scheduled().count(), run.meta.actions_total);
-    (all > 0).then(|| format!("{done} of {all} actions; the one that was cut off is done again"))
 }
 
 /// Names the steps of a finished run that have no valid result, or some invalid ones; `code` is the exit code if there

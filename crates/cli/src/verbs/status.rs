@@ -3,6 +3,7 @@
 use super::ls::{state, tint_of_state};
 use crate::args::StatusArgs;
 use crate::context::Context;
+use crate::cut_off::{self, action_name};
 use crate::kit::KIT;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::progress::{at_pace, behind_and_ahead, share_of};
@@ -11,7 +12,7 @@ use rqps_executor::TimeLeft;
 use rqps_plan::estimate::estimate;
 use rqps_plan::{Plan, PlanContext, Protocol, schedule};
 use rqps_report::Format;
-use rqps_store::{ActionRecord, Block, BlockStatus, Outcome, Run, RunFolder, RunSummary, Until, now_ms};
+use rqps_store::{Block, BlockStatus, Outcome, Run, RunFolder, RunSummary, Status, Until, now_ms};
 use rqps_verdicts::covered;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -80,25 +81,30 @@ struct Estimate {
     left: Option<TimeLeft>,
     /// The current action; `None` if no process is executing the run.
     doing: Option<String>,
+    /// Why the run is in its state.
+    reason: Option<String>,
 }
 
 impl Estimate {
     fn new(run: &Run, state: &str) -> Self {
+        let reason = |next: Option<&str>| cut_off::reason(run, next);
         if state == "complete" {
-            return Self { share: Some(1.0), ..Self::default() };
+            return Self { share: Some(1.0), reason: reason(None), ..Self::default() };
         }
         let Some(plan) = plan_of(run) else {
-            return Self::default();
+            return Self { reason: reason(None), ..Self::default() };
         };
         match (plan.protocol, state == "running") {
             (Protocol::Sequence, true) => Self::in_schedule(run, &plan, true),
             // No process is executing it, so it has no current action and no time left.
             (Protocol::Sequence, false) => {
-                Self { share: Self::in_schedule(run, &plan, false).share, ..Self::default() }
+                let Self { share, doing, .. } = Self::in_schedule(run, &plan, false);
+                Self { share, reason: reason(doing.as_deref()), ..Self::default() }
             }
             (Protocol::Isolated, true) => Self::in_blocks(run),
             (Protocol::Isolated, false) => {
-                Self { share: run.folder.last_progress().map(|progress| progress.share), ..Self::default() }
+                let share = run.folder.last_progress().map(|progress| progress.share);
+                Self { share, reason: reason(None), ..Self::default() }
             }
         }
     }
@@ -123,6 +129,7 @@ impl Estimate {
             share: share_of((behind, ahead), under_way_s),
             left: Some(TimeLeft { seconds: left_s, until: Until::End }),
             doing: next.map(|action| format!("{} {}", plan.arms[action.arm].name, action.kind.name())),
+            reason: None,
         }
     }
 
@@ -146,6 +153,7 @@ impl Estimate {
                 // Once the estimate is over, nobody knows.
                 .filter(|left| left.seconds > 0.0),
             doing,
+            reason: None,
         }
     }
 }
@@ -154,10 +162,6 @@ fn plan_of(run: &Run) -> Option<Plan> {
     let path = run.folder.plan_path();
     let text = std::fs::read_to_string(&path).ok()?;
     Some(Plan::parse(&text, &path.to_string_lossy(), &PlanContext::trusting(KIT.benchmarks)).ok()?.plan)
-}
-
-fn action_name(action: &ActionRecord) -> &str {
-    if action.step.is_empty() { &action.kind } else { &action.step }
 }
 
 fn summary_lines(
@@ -195,7 +199,11 @@ fn summary_lines(
         }
         None => started,
     });
-    lines.extend(run.status.reason.as_ref().map(|reason| format!("reason: {reason}")));
+    lines.extend(estimate.reason.as_ref().map(|reason| format!("reason: {reason}")));
+    if state == Status::Interrupted.key() {
+        lines.extend(cut_off::kept(run).map(|kept| format!("kept: {kept}")));
+        lines.push(format!("to continue: rqps resume {}", run.folder.name()));
+    }
     lines.extend(run.folder.in_use_by().map(|pid| format!("running, PID {pid}")));
     lines
 }
@@ -287,7 +295,7 @@ fn as_json(run: &Run, summary: &RunSummary, state: &str, estimate: &Estimate) ->
         "name": run.folder.name(),
         "path": run.folder.path(),
         "state": state,
-        "reason": run.status.reason,
+        "reason": estimate.reason,
         "created_at_ms": run.meta.created_at_ms,
         "actions_done": summary.actions_done,
         "actions_total": summary.actions_total,

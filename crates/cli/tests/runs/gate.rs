@@ -47,6 +47,8 @@ fn a_gate_that_is_killed_leaves_its_files_and_its_resume_answers() {
     let xml = fs::read_to_string(&junit).unwrap();
     assert!(xml.contains("errors=\"1\"") && xml.contains("interrupted: `rqps resume "), "{xml}");
     bench.expect_no_process();
+    let status = bench.call(&["status"]).expect(0).stdout;
+    assert!(status.contains("reason: rqps was killed") && status.contains("block "), "{status}");
     let mut resume = bench.rqps(&["resume"]);
     resume.current_dir("/");
     let ended = Running::of(resume).end();

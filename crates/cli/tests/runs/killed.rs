@@ -56,7 +56,10 @@ fn killed_at_random_moments_a_run_ends_up_complete() {
             if bench.call(&["status"]).code() == Some(0) {
                 let name = folder.file_name().unwrap().to_str().unwrap();
                 assert!(bench.call(&["ls"]).expect(0).stdout.contains(name));
-                assert!(bench.call(&["status"]).expect(0).stdout.contains("interrupted"));
+                let status = bench.call(&["status"]).expect(0).stdout;
+                let told = ["interrupted", "reason: rqps was killed, or the host went down, at 2", "kept: "];
+                assert!(told.iter().all(|told| status.contains(told)), "{status}");
+                assert!(status.contains(&format!("to continue: rqps resume {name}\n")), "{status}");
                 bench.call(&["show"]).expect(0);
             }
         }

@@ -9,6 +9,8 @@ use rqps_store::Until;
 pub(super) struct Ahead {
     /// Seconds of this block, of the blocks after it, and of the loads that these need.
     pub block_s: f64,
+    /// Of this block, those of windows beyond the plan's, which take time that is left.
+    pub longer_s: f64,
     pub later_s: f64,
     pub loads_s: f64,
     /// Blocks that were measured, whose mean these seconds are; 0: they are the plan's estimate.
@@ -22,9 +24,9 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// All of it.
+    /// All that is needed.
     pub fn whole(&self) -> TimeLeft {
-        let all_s = self.block_s + self.later_s + self.loads_s;
+        let all_s = self.block_s - self.longer_s + self.later_s + self.loads_s;
         TimeLeft { seconds: all_s.min(self.budget_s.unwrap_or(f64::INFINITY)), until: self.until }
     }
 
@@ -58,6 +60,7 @@ mod tests {
 
     const AHEAD: Ahead = Ahead {
         block_s: 20.0,
+        longer_s: 0.0,
         later_s: 40.0,
         loads_s: 10.0,
         measured: 0,

@@ -3,21 +3,24 @@
 use super::Blocks;
 use super::data::Data;
 use super::loads::snapshots_to_make;
-use super::next::OVERRUN_FOR_VERDICTS;
+use super::next::{Limits, OVERRUN_FOR_VERDICTS};
 use crate::control::RunControl;
 use crate::error::Result;
 use crate::progress::TimeLeft;
 use crate::setup::Setup;
+use rqps_model::LOADS;
 use rqps_model::sample::mean;
 use rqps_plan::Plan;
 use rqps_plan::estimate::{duration_text, load_seconds};
-use rqps_plan::isolated::{LOADS, block_seconds};
-use rqps_store::{BlockStatus, Run, RunProgress, Until};
+use rqps_plan::isolated::block_seconds;
+use rqps_store::{BlockStatus, Run, Until};
 use rqps_verdicts::about;
 use std::time::{Duration, Instant};
 
 /// Blocks until the first verdicts: as many as loads.
 pub(crate) const FIRST_LOOK: f64 = LOADS as f64;
+/// The share of a run's work that the first verdicts take at least, if more may follow: how much is not known before.
+pub(super) const OF_FIRST_VERDICTS: f64 = 0.5;
 /// An estimate is worth a word if it exceeds the one that was last told by this factor, and by this much.
 const LONGER: f64 = 1.25;
 const LONGER_SECONDS: f64 = 20.0;
@@ -37,6 +40,8 @@ pub(crate) struct Forecast {
     verdicts_within_s: Option<f64>,
     /// Blocks until the first verdicts.
     blocks: f64,
+    /// Whether the run ends with them.
+    ends_with_verdicts: bool,
 }
 
 impl Forecast {
@@ -44,25 +49,28 @@ impl Forecast {
     /// of blocks that earlier processes measured in the time `spent`.
     pub fn of(
         setup: &Setup,
-        (budget, told): (Option<Duration>, Option<TimeLeft>),
+        (limits, told): (Limits, Option<TimeLeft>),
         (spent, done): (Duration, usize),
     ) -> Self {
         let snapshots = || snapshots_to_make(&setup.plan, &setup.ingredients);
         let planned =
             || TimeLeft { seconds: first_verdicts_s(&setup.plan, snapshots()), until: Until::FirstVerdicts };
         let may_end = setup.plan.blocks().blocks_min == 0;
+        let budget = limits.budget.map(|budget| budget.whole);
         Self {
             spent,
             is_told: told.is_some(),
             verdicts_within_s: budget.filter(|_| may_end).map(verdicts_within_s),
             blocks: (FIRST_LOOK - done as f64).max(1.0),
+            ends_with_verdicts: limits.blocks_max <= LOADS as usize,
             ..Self::new(told.unwrap_or_else(planned), budget)
         }
     }
 
     fn new(told: TimeLeft, budget: Option<Duration>) -> Self {
         let (began, spent, blocks) = (Instant::now(), Duration::ZERO, FIRST_LOOK);
-        Self { began, spent, budget, told, is_told: false, verdicts_within_s: None, blocks }
+        let (is_told, verdicts_within_s, ends_with_verdicts) = (false, None, false);
+        Self { began, spent, budget, told, is_told, verdicts_within_s, blocks, ends_with_verdicts }
     }
 
     /// What was told, less the time that has passed. A run whose verdicts would come too late ends after a block.
@@ -82,10 +90,20 @@ impl Forecast {
         (self.told.seconds - self.began.elapsed().as_secs_f64()).max(0.0)
     }
 
-    /// The share of the run's work that is done if so much time is left until the first verdicts.
-    pub fn share(&self, left: TimeLeft) -> f64 {
+    /// The share of the run's work that is done if so much time is left, and the share that will be done then. A run
+    /// ends with its budget at the latest; when its last verdicts come, time does not tell.
+    pub fn shares(&self, left: TimeLeft) -> (f64, f64) {
         let passed_s = (self.spent + self.began.elapsed()).as_secs_f64();
-        RunProgress::OF_FIRST_VERDICTS * passed_s / (passed_s + left.seconds).max(1.0)
+        let whole_s = self.budget.map(|budget| (self.spent + budget).as_secs_f64().max(1.0));
+        let of_budget = |seconds: f64| whole_s.map_or(0.0, |whole_s| (seconds / whole_s).min(1.0));
+        let then = match left.until {
+            Until::End => return (of_budget(passed_s), of_budget(passed_s)),
+            Until::FirstVerdicts if !self.ends_with_verdicts => {
+                of_budget(passed_s + left.seconds).max(OF_FIRST_VERDICTS)
+            }
+            Until::FirstVerdicts | Until::EndWithoutVerdicts => 1.0,
+        };
+        (then * passed_s / (passed_s + left.seconds).max(1.0), then)
     }
 
     /// What to say if the first verdicts are still `left_s` seconds away.
@@ -199,5 +217,28 @@ mod tests {
         };
         assert_eq!(left(200), (100.0, Until::EndWithoutVerdicts));
         assert_eq!(left(250), (300.0, Until::FirstVerdicts), "over by less than a quarter");
+    }
+
+    #[test]
+    fn the_end_of_what_the_budget_allows_is_the_end_of_the_bar() {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        let left = |seconds, until| TimeLeft { seconds, until };
+        let after = |passed, budget, ends_with_verdicts, left| {
+            let forecast = Forecast { spent: passed, ends_with_verdicts, ..Forecast::new(left, budget) };
+            let (now, then) = forecast.shares(left);
+            ((now * 100.0).round(), (then * 100.0).round())
+        };
+        let first = |seconds| left(seconds, Until::FirstVerdicts);
+        // `budget` is that of this process: so much is left of it.
+        assert_eq!(after(minutes(2), None, false, first(120.0)), (25.0, 50.0), "nobody knows what follows");
+        assert_eq!(after(minutes(2), Some(minutes(18)), false, first(120.0)), (25.0, 50.0));
+        assert_eq!(after(minutes(4), Some(minutes(1)), false, first(30.0)), (80.0, 90.0));
+        assert_eq!(after(minutes(4), Some(minutes(1)), false, first(70.0)), (77.0, 100.0), "over the budget");
+        assert_eq!(after(minutes(3), None, true, first(1.0)), (99.0, 100.0), "the plan's last block");
+        let late = left(10.0, Until::EndWithoutVerdicts);
+        assert_eq!(after(minutes(1), Some(minutes(1)), false, late), (86.0, 100.0));
+        let end = left(600.0, Until::End);
+        assert_eq!(after(minutes(15), Some(minutes(5)), false, end), (75.0, 75.0));
+        assert_eq!(after(minutes(15), None, false, end), (0.0, 0.0), "the verdicts tell");
     }
 }

@@ -3,7 +3,7 @@
 //! Arms whose builds can read each other's data directories share their loads, so that chance differences
 //! between loads don't affect their comparison. The control has loads of its own and shows how much loads
 //! differ. An arm's `after_load` statements run on a copy of the shared load. Every load is made
-//! [`rqps_plan::isolated::LOADS`] times, each when the first block needs it.
+//! [`LOADS`] times, each when the first block needs it.
 
 use super::data::{Data, StartOptions, spec_on};
 use super::{Blocks, Done};
@@ -12,8 +12,7 @@ use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::setup::Setup;
 use crate::work::{Task, after_load, load_tables, settle};
-use rqps_model::{SET_IN_BLOCKS, START_WARNING, Setting};
-use rqps_plan::isolated::LOADS;
+use rqps_model::{LOADS, SET_IN_BLOCKS, START_WARNING, Setting};
 use rqps_plan::{Plan, Protocol};
 use rqps_servers::{Applied, ServerSpec};
 use rqps_store::{Observation, Outcome, Run, now_ms};

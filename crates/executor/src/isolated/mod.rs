@@ -21,20 +21,21 @@ mod pilot;
 pub(crate) use data::{WARM_ROWS_MAX, with_config_of_blocks};
 pub(crate) use forecast::{FIRST_LOOK, Forecast, first_verdicts_s};
 pub(crate) use loads::{entry, snapshots_to_make};
+pub(crate) use next::Limits;
 
 use crate::control::RunControl;
 use crate::error::{Error, Result};
-use crate::progress::TimeLeft;
+use crate::progress::{TimeLeft, progress_of};
 use crate::setup::Setup;
 use crate::trial::Trial;
 use ahead::Ahead;
 use data::Data;
-use next::{Budget, Next, Stop};
-use rqps_plan::isolated::{LOADS, load_of, windows_seconds};
+use next::{Next, Stop};
+use rqps_model::{LOADS, load_of};
+use rqps_plan::isolated::windows_seconds;
 use rqps_plan::{OnServerDeath, Plan};
 use rqps_store::{
-    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, Run, RunProgress, RunWriter, TestWork, Until,
-    now_ms,
+    ActionRecord, BlockStatus, CUT_OFF, Observation, Outcome, Run, RunWriter, TestWork, Until, now_ms,
 };
 use rqps_verdicts::resume_command;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,8 +47,7 @@ pub(crate) struct Blocks<'a> {
     pub writer: &'a mut RunWriter,
     /// Whether data directories are kept when the run ends.
     pub keep_data: bool,
-    /// How long this process may measure; `None`: until every verdict is reached.
-    pub budget: Option<Duration>,
+    pub limits: Limits,
     /// What continues it if it is part of something else; `None`: `rqps resume`.
     pub continued_by: Option<&'static str>,
     /// Arms whose server died since the last block that is done.
@@ -70,27 +70,21 @@ pub struct Ending {
     pub resume_s: Option<f64>,
 }
 
-/// Why a run has nothing more to measure, whatever its budget, and what to do; `None` if it has.
+/// Why a run has nothing more to measure, however much time it is given; `None` if it has.
 pub(crate) fn nothing_left(plan: &Plan, run: &Run) -> Result<Option<String>> {
-    let next = next::next(plan, run, &BTreeSet::new(), None, &|_| false)?;
-    let Next::Stop(Stop { short_text, is_at_most, .. }) = next.what else {
-        return Ok(None);
-    };
-    Ok(Some(match is_at_most {
-        true => format!(
-            "{short_text}, the most that its plan allows. Measure anew with more blocks: `rqps gate` with a longer `--budget` \
-             and without `--quick`, or a plan with a larger `blocks_max`"
-        ),
-        false => short_text,
-    }))
+    let limits = Limits::of(plan, None, true);
+    Ok(match next::next(plan, run, &BTreeSet::new(), limits, &|_| false)?.what {
+        Next::Stop(stop) => Some(stop.short_text),
+        Next::Measure { .. } => None,
+    })
 }
 
 /// Why this much more time would measure nothing of a run, with the command that gives enough; `None` if it is enough.
 /// Without data directories loads are made again first.
 pub(crate) fn too_short(plan: &Plan, run: &Run, more: Duration, has_data: bool) -> Result<Option<String>> {
     let made = if has_data { (1..=LOADS).collect() } else { BTreeSet::new() };
-    let budget = Budget { whole: more, left: more };
-    Ok(match next::next(plan, run, &made, Some(budget), &|_| false)?.what {
+    let limits = Limits::of(plan, Some(more), true);
+    Ok(match next::next(plan, run, &made, limits, &|_| false)?.what {
         Next::Stop(Stop { why, resume_s: Some(seconds), .. }) => {
             Some(format!("{why}: {}", resume_command(&run.folder, seconds)))
         }
@@ -98,11 +92,10 @@ pub(crate) fn too_short(plan: &Plan, run: &Run, more: Duration, has_data: bool) 
     })
 }
 
-/// What is left to measure of a run with this budget, and of that the seconds of windows; `None` if nothing is.
-pub(crate) fn left(setup: &Setup, run: &Run, budget: Option<Duration>) -> Result<Option<(TimeLeft, f64)>> {
+/// What is left to measure of a run within these limits, and of that the seconds of windows; `None` if nothing is.
+pub(crate) fn left(setup: &Setup, run: &Run, limits: Limits) -> Result<Option<(TimeLeft, f64)>> {
     let (plan, (made, missing)) = (&setup.plan, loads::found(setup, run));
-    let budget = budget.map(|whole| Budget { whole, left: whole });
-    let next = next::next(plan, run, &made, budget, &|_| false)?;
+    let next = next::next(plan, run, &made, limits, &|_| false)?;
     Ok(next.ahead.map(|ahead| match ahead.measured {
         0 => {
             let left = TimeLeft { seconds: first_verdicts_s(plan, missing), until: Until::FirstVerdicts };
@@ -162,9 +155,8 @@ impl Blocks<'_> {
         if !run.blocks.iter().any(|block| block.status == BlockStatus::Done) {
             return Ok(None);
         }
-        let budget = self.budget.map(|whole| Budget { whole, left: whole });
         let made = (1..=LOADS).collect();
-        match next::next(&self.setup.plan, &run, &made, budget, &|_| false)?.what {
+        match next::next(&self.setup.plan, &run, &made, self.limits, &|_| false)?.what {
             Next::Stop(stop) => Ok(Some(stop)),
             Next::Measure { .. } => Ok(None),
         }
@@ -172,7 +164,7 @@ impl Blocks<'_> {
 
     /// Says why no more is measured.
     fn end(&self, stop: Stop, control: &mut RunControl<'_>) -> Ending {
-        let Stop { why, resume_s, short_text, is_without_verdict, .. } = stop;
+        let Stop { why, resume_s, short_text, is_without_verdict } = stop;
         let text = match (resume_s, self.continued_by) {
             (Some(_), Some(how)) => format!("{why}: {how}"),
             (Some(seconds), None) => format!("{why}: {}", resume_command(self.writer.folder(), seconds)),
@@ -182,21 +174,17 @@ impl Blocks<'_> {
         Ending { why: short_text, is_without_verdict, resume_s }
     }
 
-    /// Shows the progress and stores it in the run folder. Before the first verdicts the time tells the share that is
-    /// done, loads and all; after them it is known otherwise.
+    /// Shows the progress and stores it in the run folder. The time tells the share that is done, loads and all; after
+    /// the first verdicts, those that are reached may tell of more.
     fn record_progress(
         &mut self,
         share: f64,
         left: Option<TimeLeft>,
         control: &mut RunControl<'_>,
     ) -> Result<()> {
-        let at_ms = now_ms();
-        let by_time = left.filter(|left| left.until != Until::End).map(|left| self.forecast.share(left));
-        let share = share.max(by_time.unwrap_or(0.0));
-        let ends_at_ms = left.map(|left| at_ms + (left.seconds * 1e3) as i64);
-        let until = left.map_or(Until::End, |left| left.until);
-        let share = self.writer.record_progress(RunProgress { share, at_ms, ends_at_ms, until })?;
-        control.progress.overall(share, left);
+        let (by_time, then) = left.map_or((0.0, 0.0), |left| self.forecast.shares(left));
+        let progress = progress_of(share.max(by_time), (left, then));
+        control.progress.overall(self.writer.record_progress(progress)?);
         Ok(())
     }
 
@@ -218,15 +206,14 @@ impl Blocks<'_> {
     ) -> Result<Ending> {
         loop {
             let run = self.writer.run()?;
-            let budget =
-                self.budget.map(|whole| Budget { whole, left: whole.saturating_sub(start.elapsed()) });
             let made = data.loads_made(self);
             let given_up = |arm| self.given_up.contains_key(&arm);
-            let next = next::next(&self.setup.plan, &run, &made, budget, &given_up)?;
+            let next =
+                next::next(&self.setup.plan, &run, &made, self.limits.after(start.elapsed()), &given_up)?;
             let ahead = next.ahead.map(|ahead| ahead.as_told(self.forecast.whole_s()));
             self.record_progress(next.share, ahead.map(|ahead| ahead.after(0.0, 0.0)), control)?;
             let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
-            control.progress.blocks(done as u32, self.setup.plan.blocks().blocks_max);
+            control.progress.blocks(done as u32, self.limits.blocks_max as u32);
             control.check()?;
             let (tests, windows) = match next.what {
                 Next::Stop(stop) => return Ok(self.end(stop, control)),

@@ -2,15 +2,17 @@
 //! cheapest first. A test is always measured on all arms, including base and control.
 
 use super::ahead::Ahead;
+use super::forecast::OF_FIRST_VERDICTS;
 use crate::error::Result;
 use rqps_model::{counted, part_of};
 use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::{LOADS, block_seconds as planned_block_seconds, load_of, windows_seconds};
+use rqps_plan::isolated::{block_seconds as planned_block_seconds, windows_seconds};
 use rqps_plan::{Plan, limits};
 use rqps_stats::{Detector, Rules, Verdict};
-use rqps_store::{NoResult, Run, RunProgress, Until};
+use rqps_store::{BlockStatus, NoResult, Run, Until};
 use rqps_verdicts::{
-    RunVerdicts, about, block_seconds, blocks_by_test, judge_run, load_seconds, rules_of, seconds_of_resume,
+    RunVerdicts, about, block_seconds, blocks_by_test, judge_run, loads_to_make_s, rules_of,
+    seconds_of_resume,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,9 +26,36 @@ pub(super) const OVERRUN_FOR_VERDICTS: f64 = 0.25;
 
 /// How long a run may measure.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     pub whole: Duration,
     pub left: Duration,
+}
+
+/// What ends a run besides its verdicts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub budget: Option<Budget>,
+    /// Blocks of a test.
+    pub blocks_max: usize,
+}
+
+impl Limits {
+    /// Those of a plan, with this budget. A run that a resume gave more time goes on beyond the blocks of its plan, up
+    /// to the last look: whoever gives time asks for blocks.
+    pub fn of(plan: &Plan, budget: Option<Duration>, is_given_more: bool) -> Self {
+        let planned = plan.blocks().blocks_max as usize;
+        let last_look = Rules::default().looks.last().map_or(0, |look| look.blocks);
+        Self {
+            budget: budget.map(|whole| Budget { whole, left: whole }),
+            blocks_max: if is_given_more { planned.max(last_look) } else { planned },
+        }
+    }
+
+    /// The same once so much of the budget has passed.
+    pub fn after(self, passed: Duration) -> Self {
+        let budget = self.budget.map(|budget| Budget { left: budget.whole.saturating_sub(passed), ..budget });
+        Self { budget, ..self }
+    }
 }
 
 /// What to do next, and the progress to show.
@@ -55,12 +84,10 @@ pub(super) enum Next {
 /// Why there is no further block.
 pub(super) struct Stop {
     pub why: String,
-    /// How long a resume should measure, if that helps.
+    /// How long a resume takes that measures what is missing, if more time helps.
     pub resume_s: Option<f64>,
     /// For reports, which have their own count of what is inconclusive: of all that they judge.
     pub short_text: String,
-    /// Whether the plan's `blocks_max` are done, and more of them would decide more.
-    pub is_at_most: bool,
     /// Whether no verdict is reached.
     pub is_without_verdict: bool,
 }
@@ -71,7 +98,7 @@ pub(super) fn next(
     plan: &Plan,
     run: &Run,
     made: &BTreeSet<u32>,
-    budget: Option<Budget>,
+    limits: Limits,
     given_up: &dyn Fn(usize) -> bool,
 ) -> Result<Outlook> {
     let rules = rules_of(run)?;
@@ -83,19 +110,13 @@ pub(super) fn next(
     if tests.is_empty() {
         let mut verdicts = judge_run(run, &rules)?;
         verdicts.judgement.verdicts.retain(|verdict| !given_up(verdict.arm));
-        return Ok(undecided(plan, (run, &verdicts), made, budget.map(|budget| budget.left)));
+        return Ok(undecided(plan, (run, &verdicts), made, limits));
     }
-    Ok(first_blocks(plan, (run, made), &rules, &measured, (tests, budget)))
+    Ok(first_blocks(plan, (run, made), &rules, &measured, (tests, limits)))
 }
 
 fn next_number(run: &Run) -> u32 {
     run.blocks.iter().map(|block| block.number).max().unwrap_or(0) + 1
-}
-
-/// Seconds of the loads that so many further blocks need and that are not `made`.
-fn loads_to_make_s(run: &Run, made: &BTreeSet<u32>, blocks: usize) -> f64 {
-    let needed: BTreeSet<u32> = (next_number(run)..).map(load_of).take(blocks.min(LOADS as usize)).collect();
-    load_seconds(run) * needed.difference(made).count() as f64
 }
 
 fn first_look(rules: &Rules) -> usize {
@@ -115,7 +136,7 @@ fn first_blocks(
     (run, made): (&Run, &BTreeSet<u32>),
     rules: &Rules,
     measured: &BTreeMap<String, usize>,
-    (tests, budget): (Vec<String>, Option<Budget>),
+    (tests, Limits { budget, blocks_max }): (Vec<String>, Limits),
 ) -> Outlook {
     let (first_look, blocks_min) = (first_look(rules), blocks_min(plan, rules));
     let lowest = tests.iter().map(|test| measured.get(test).copied().unwrap_or(0)).min().unwrap_or(0);
@@ -128,7 +149,7 @@ fn first_blocks(
     let may_be_over_s = budget.map_or(0.0, |budget| budget.whole.as_secs_f64()) * OVERRUN_FOR_VERDICTS;
     let is_promised = lowest < plan.blocks().blocks_min as usize;
     if known.is_some() && !is_promised && over_s > may_be_over_s {
-        let resume_s = seconds_of_resume(run, blocks_s, LOADS as usize);
+        let resume_s = seconds_of_resume(run, (blocks_min - lowest, blocks_s), true);
         let (need, left) = (about(resume_s), duration_text(left_s.unwrap_or(0.0)));
         let done = counted(lowest, "block");
         let why = format!(
@@ -136,9 +157,8 @@ fn first_blocks(
              A resume, which loads again, takes about {need}",
             duration_text(total_s)
         );
-        let of = plan.blocks().blocks_max;
         let short_text = format!(
-            "budget too short, ended after {done} of at most {of}; a resume takes about {need} until the first verdicts"
+            "budget too short, ended after {done} of at most {blocks_max}; a resume takes about {need} until the first verdicts"
         );
         let stop = Stop::new(&why, &short_text);
         return Stop { resume_s: Some(resume_s), is_without_verdict: lowest < first_look, ..stop }.outlook();
@@ -146,25 +166,20 @@ fn first_blocks(
     let until = if lowest < first_look { first_look } else { blocks_min };
     let over = match known {
         Some(_) if over_s >= 1.0 => {
-            format!("; block {blocks_min} ends about {} after the budget", duration_text(over_s))
+            let it = if lowest + 1 == blocks_min { "it" } else { "the last one" };
+            format!("; {it} ends about {} after the budget", duration_text(over_s))
         }
         _ => String::new(),
     };
-    let of = match plan.blocks().blocks_max as usize <= blocks_min {
-        true => blocks_min.to_string(),
-        false => format!("at least {blocks_min}"),
-    };
-    let number = next_number(run);
-    let block = match number as usize == lowest + 1 {
-        true => format!("block {number} of {of}"),
-        // Void ones have numbers, too.
-        false => format!("block {number} ({} of {of} that count)", lowest + 1),
-    };
+    let is_end = blocks_max <= blocks_min;
+    let of = if is_end { blocks_min.to_string() } else { format!("at least {blocks_min}") };
+    let block = block_text(run, (lowest, &of));
     Outlook {
         why: format!("{block}: {}{over}", counted(tests.len(), "test")),
-        share: RunProgress::OF_FIRST_VERDICTS * lowest as f64 / blocks_min as f64,
+        share: if is_end { 1.0 } else { OF_FIRST_VERDICTS } * lowest as f64 / blocks_min as f64,
         ahead: Some(Ahead {
             block_s,
+            longer_s: 0.0,
             later_s: block_s * (until - lowest - 1) as f64,
             loads_s: loads_to_make_s(run, made, until - lowest),
             measured: if known.is_some() { lowest } else { 0 },
@@ -180,17 +195,31 @@ fn first_blocks(
     }
 }
 
+/// `block 3 of at least 3`, `block 5 (3 of 3 that count; void: 1, 4)`: blocks are named by their numbers, which void
+/// ones have, too.
+fn block_text(run: &Run, (done, of): (usize, &str)) -> String {
+    let number = next_number(run);
+    if number as usize == done + 1 {
+        return format!("block {number} of {of}");
+    }
+    let void: Vec<String> = { run.blocks.iter() }
+        .filter(|block| block.status != BlockStatus::Done)
+        .map(|block| block.number.to_string())
+        .collect();
+    let void = if void.is_empty() { String::new() } else { format!("; void: {}", void.join(", ")) };
+    format!("block {number} ({} of {of} that count{void})", done + 1)
+}
+
 /// The outlook after that: measures tests with undecided verdicts that more blocks can decide.
 fn undecided(
     plan: &Plan,
     (run, verdicts): (&Run, &RunVerdicts),
     made: &BTreeSet<u32>,
-    left: Option<Duration>,
+    Limits { budget, blocks_max }: Limits,
 ) -> Outlook {
-    let blocks_max = plan.blocks().blocks_max as usize;
     let all: Vec<&Verdict> =
         verdicts.on_candidates().filter(|verdict| RunVerdicts::is_measured_for(verdict)).collect();
-    let open: Vec<&&Verdict> = all.iter().filter(|verdict| !verdict.class.is_decided()).collect();
+    let open: Vec<&Verdict> = all.iter().copied().filter(|verdict| !verdict.class.is_decided()).collect();
     let done = all.len() - open.len();
     let state = format!("{} reached", part_of(done, verdicts_on(&all)));
     let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
@@ -204,34 +233,31 @@ fn undecided(
         return all_reached(run, &state, &all);
     }
     if needs.is_empty() {
-        let blocks = verdicts.blocks_of_test.values().copied().max().unwrap_or(0);
-        return undecidable(verdicts, (&open, done), &state, (blocks, blocks_max));
+        return undecidable(verdicts, (&open, done), &state);
     }
+    let blocks = |test: &str| verdicts.blocks_of_test.get(test).copied().unwrap_or(0);
+    needs.retain(|test, more| blocks(test) + *more <= blocks_max);
+    if needs.is_empty() {
+        let most = verdicts.blocks_of_test.values().copied().max().unwrap_or(0);
+        let limit = match most >= blocks_max {
+            true => format!("the {blocks_max} blocks of its plan are done"),
+            false => format!("the {blocks_max} blocks of its plan are too few to decide more"),
+        };
+        return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {limit}"), &limit);
+    }
+    let left = budget.map(|budget| budget.left);
     let loads_s = loads_to_make_s(run, made, needs.values().copied().max().unwrap_or(0));
     let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN - loads_s);
     let chosen = affordable(&needs, verdicts, left_s);
-    let all_s = verdicts.seconds_to_decide(|_| false);
     if chosen.is_empty() {
-        let can_be_reached = open.iter().filter(|one| verdicts.blocks_needed(one).is_some()).count();
-        let resume_s = seconds_of_resume(run, all_s, LOADS as usize);
-        let why = format!(
-            "{state}; {} {}. About {} more would probably decide {}",
-            match left.is_some_and(|left| left.is_zero()) {
-                true => "the budget was used up before it could decide",
-                false => "the rest of the budget would decide none of",
-            },
-            the_open(open.len(), done),
-            about(resume_s),
-            if can_be_reached == open.len() {
-                "them".to_owned()
-            } else {
-                format!("{can_be_reached} of them")
-            }
-        );
+        let why = match left.is_some_and(|left| left.is_zero()) {
+            true => "the budget was used up before it could decide",
+            false => "the rest of the budget would decide none of",
+        };
+        let why = format!("{state}; {why} {}", the_open(open.len(), done));
         let blocks = counted(verdicts.blocks_done, "block");
         let short_text = format!("budget used up after {blocks} of at most {blocks_max}");
-        let stop = Stop::new(&why, &short_text);
-        return Stop { resume_s: Some(resume_s), is_without_verdict: done == 0, ..stop }.outlook();
+        return stop_for_now((run, verdicts), (&open, done), &why, &short_text);
     }
     let (windows_of_reads, longer_s) = windows_of_reads(plan, verdicts, &chosen, left_s);
     let plain_s = verdicts.timing.seconds_for(chosen.iter().map(|test| (test.as_str(), 1)));
@@ -239,6 +265,7 @@ fn undecided(
     let blocks = || chosen.iter().map(|test| needs[test.as_str()]);
     let ahead = Ahead {
         block_s,
+        longer_s,
         later_s: verdicts.timing.seconds_for(chosen.iter().map(String::as_str).zip(blocks())) - plain_s,
         loads_s: loads_to_make_s(run, made, blocks().max().unwrap_or(0)),
         measured: verdicts.blocks_done,
@@ -257,8 +284,7 @@ fn undecided(
             counted(chosen.len(), "test"),
             counted(needs.len(), "test that more blocks can decide")
         ),
-        share: RunProgress::OF_FIRST_VERDICTS
-            + (1.0 - RunProgress::OF_FIRST_VERDICTS) * done as f64 / all.len().max(1) as f64,
+        share: OF_FIRST_VERDICTS + (1.0 - OF_FIRST_VERDICTS) * done as f64 / all.len().max(1) as f64,
         ahead: Some(ahead),
         open: Some(needs.len()),
         what: Next::Measure { tests: chosen, windows_of_reads },
@@ -266,41 +292,41 @@ fn undecided(
     }
 }
 
-/// Further blocks would decide none of the `open` verdicts, or the plan doesn't allow them.
-fn undecidable(
-    verdicts: &RunVerdicts,
-    (open, reached): (&[&&Verdict], usize),
-    state: &str,
-    (blocks, blocks_max): (usize, usize),
+/// Ends a run of which more time would decide more of the `open` verdicts, after so many that were reached.
+fn stop_for_now(
+    (run, verdicts): (&Run, &RunVerdicts),
+    (open, reached): (&[&Verdict], usize),
+    why: &str,
+    short_text: &str,
 ) -> Outlook {
+    let needs: Vec<usize> = open.iter().filter_map(|one| verdicts.blocks_needed(one)).collect();
+    let blocks = needs.iter().copied().max().unwrap_or(0);
+    let resume_s = seconds_of_resume(run, (blocks, verdicts.seconds_to_decide(|_| false)), true);
+    let them = match (needs.len(), open.len()) {
+        (1, 1) => "it".to_owned(),
+        (some, all) if some == all => "them".to_owned(),
+        (some, _) => format!("{some} of them"),
+    };
+    let why = format!("{why}. About {} more would probably decide {them}", about(resume_s));
+    let stop = Stop::new(&why, short_text);
+    Stop { resume_s: Some(resume_s), is_without_verdict: reached == 0, ..stop }.outlook()
+}
+
+/// Further blocks would decide none of the `open` verdicts.
+fn undecidable(verdicts: &RunVerdicts, (open, reached): (&[&Verdict], usize), state: &str) -> Outlook {
     let (others, is_without_verdict) = (the_open(open.len(), reached), reached == 0);
     let invalid: BTreeSet<&str> = { open.iter() }
         .filter(|verdict| verdicts.keeps_being_invalid(verdict))
         .map(|verdict| verdict.test.as_str())
         .collect();
-    let are_all_invalid = open.iter().all(|verdict| verdicts.keeps_being_invalid(verdict));
-    // The rules of a run end at its own `blocks_max`.
-    let last_look = Rules::default().looks.last().map_or(0, |look| look.blocks);
-    if !invalid.is_empty() && (are_all_invalid || blocks_max >= last_look) {
-        let tests: Vec<&str> = invalid.into_iter().collect();
-        let tests = tests.join(", ");
-        let why = format!(
-            "{state}; more blocks would not decide {others}: windows of {tests} are invalid in half of the blocks or more"
-        );
-        let stop = Stop::new(&why, &format!("windows of {tests} keep being invalid"));
-        return Stop { is_without_verdict, ..stop }.outlook();
-    }
-    if blocks_max < last_look {
-        let why = format!("{state}; blocks_max = {blocks_max} is too few for {others}");
-        let is_at_most = blocks >= blocks_max;
-        let limit = match is_at_most {
-            true => format!("blocks_max = {blocks_max} is reached"),
-            false => format!("blocks_max = {blocks_max} is too few to decide more"),
-        };
-        return Stop { is_at_most, is_without_verdict, ..Stop::new(&why, &limit) }.outlook();
-    }
-    let why = format!("{state}; more blocks would not decide {others}");
-    let stop = Stop::new(&why, "more blocks would decide nothing more");
+    let (why, short_text) = if invalid.is_empty() {
+        (String::new(), "more blocks would decide nothing more".to_owned())
+    } else {
+        let tests = invalid.into_iter().collect::<Vec<_>>().join(", ");
+        let why = format!(": windows of {tests} are invalid in half of the blocks or more");
+        (why, format!("windows of {tests} keep being invalid"))
+    };
+    let stop = Stop::new(&format!("{state}; more blocks would not decide {others}{why}"), &short_text);
     Stop { is_without_verdict, ..stop }.outlook()
 }
 
@@ -398,7 +424,7 @@ fn cost_decided(verdicts: &RunVerdicts) -> BTreeSet<String> {
 impl Stop {
     fn new(why: &str, short_text: &str) -> Self {
         let (why, short_text) = (why.to_owned(), short_text.to_owned());
-        Self { why, resume_s: None, short_text, is_at_most: false, is_without_verdict: false }
+        Self { why, resume_s: None, short_text, is_without_verdict: false }
     }
 
     fn outlook(self) -> Outlook {

@@ -1,6 +1,6 @@
 //! Decisions on runs with known truth.
 
-use super::super::nothing_left;
+use super::super::{nothing_left, too_short};
 use super::*;
 use rqps_plan::PlanContext;
 use rqps_store::{Load, Outcome, Recorded, RunFolder, testing as made_up};
@@ -16,7 +16,7 @@ fn outlook_on(spec: &Spec, isolated: &str, left_s: Option<u64>, change: impl Fn(
     on_run(spec, isolated, |plan, run| {
         change(run);
         let left = left_s.map(Duration::from_secs);
-        next(plan, run, &BTreeSet::new(), left.map(|left| Budget { whole: left, left }), &|_| false).unwrap()
+        next(plan, run, &BTreeSet::new(), Limits::of(plan, left, false), &|_| false).unwrap()
     })
 }
 
@@ -57,7 +57,7 @@ fn why_stopped(outlook: &Outlook) -> String {
     match &outlook.what {
         Next::Measure { tests, .. } => panic!("not stopped, but {tests:?}"),
         Next::Stop(Stop { why, resume_s: Some(seconds), .. }) => {
-            format!("{why}: --more {:.0}m", seconds / 60.0)
+            format!("{why}: --more {}m", rqps_verdicts::minutes_to_give(*seconds))
         }
         Next::Stop(stop) => stop.why.clone(),
     }
@@ -69,7 +69,7 @@ fn all_tests_are_measured_until_the_first_look() {
     assert_eq!(tests_of(&outlook(&two, "", None)).len(), TESTS.len());
     let void = outlook(&Spec { blocks: 5, void: 3, ..Spec::default() }, "", None);
     assert_eq!(tests_of(&void).len(), TESTS.len(), "void blocks don't count");
-    assert!(void.why.starts_with("block 6 (3 of at least 3 that count): "), "{}", void.why);
+    assert!(void.why.starts_with("block 6 (3 of at least 3 that count; void: 1, 2, 3): "), "{}", void.why);
     let more = Spec { blocks: 5, ..Spec::default() };
     assert_eq!(tests_of(&outlook(&more, "blocks_min = 6", None)).len(), TESTS.len());
     let of = |isolated| outlook(&two, isolated, None).why;
@@ -91,7 +91,9 @@ fn verdicts_may_overrun_the_budget_a_little_and_what_a_plan_promises_wholly() {
     );
     let nearly = outlook(&one, "", Some(220));
     assert_eq!(tests_of(&nearly).len(), TESTS.len(), "over by less than a quarter");
-    assert!(nearly.why.contains("after the budget"), "{}", nearly.why);
+    assert!(nearly.why.contains("; the last one ends about "), "block 2 is not the last: {}", nearly.why);
+    let two = outlook(&Spec { blocks: 2, ..Spec::default() }, "", Some(120));
+    assert!(two.why.ends_with("; it ends about 10 s after the budget"), "{}", two.why);
     let enough = outlook(&one, "", Some(300));
     assert!(!enough.why.contains("budget"), "{}", enough.why);
     let promised = outlook(&one, "blocks_min = 3", Some(1));
@@ -118,7 +120,8 @@ fn the_time_that_a_stopped_run_names_suffices_to_resume_it() {
     let after = |blocks: u32, loads: usize, made: &BTreeSet<u32>, budget: Budget| {
         on_run(&Spec { blocks, ..Spec::default() }, "", |plan, run| {
             load(run, loads);
-            next(plan, run, made, Some(budget), &|_| false).unwrap()
+            let limits = Limits { budget: Some(budget), ..Limits::of(plan, None, false) };
+            next(plan, run, made, limits, &|_| false).unwrap()
         })
     };
     let named = |loads: usize| {
@@ -197,15 +200,18 @@ fn invalidate(run: &mut Run, arm: &str, blocks: std::ops::RangeInclusive<u32>) {
 fn an_arm_that_keeps_being_invalid_is_not_measured_until_blocks_max() {
     let three = Spec { blocks: 3, ..Spec::default() };
     let ended = outlook_on(&three, "blocks_max = 8", None, |run| invalidate(run, "new", 2..=3));
-    let Next::Stop(Stop { why, short_text, is_at_most, .. }) = &ended.what else { panic!("not stopped") };
+    let Next::Stop(Stop { why, short_text, resume_s, .. }) = &ended.what else { panic!("not stopped") };
     assert!(why.contains("are invalid in half of the blocks or more"), "{why}");
-    assert!(short_text.contains("keep being invalid") && !short_text.contains("blocks_max"), "{short_text}");
-    assert!(!is_at_most);
+    assert!(short_text.contains("keep being invalid") && resume_s.is_none(), "{short_text}");
     // One block without it may be an exception: another takes its place, unless the plan has no room for that.
     let once = |isolated| outlook_on(&three, isolated, None, |run| invalidate(run, "new", 2..=2));
     assert_eq!(tests_of(&once("blocks_max = 8")).len(), TESTS.len());
     let ended = once("blocks_max = 3");
-    assert!(why_stopped(&ended).contains("blocks_max = 3 is too few for "), "{}", why_stopped(&ended));
+    assert!(
+        why_stopped(&ended).contains("the 3 blocks of its plan are done. About "),
+        "{}",
+        why_stopped(&ended)
+    );
 }
 
 #[test]
@@ -224,9 +230,6 @@ fn only_undecided_and_affordable_tests_are_measured() {
     assert!(why_stopped(&none).ends_with(&format!(" --more {minutes}m")), "{}", why_stopped(&none));
     let text = short_text(&none);
     assert_eq!(text, "budget used up after 5 blocks of at most 18");
-    let capped = outlook(&noisy, "blocks_max = 5", None);
-    assert!(why_stopped(&capped).contains("blocks_max = 5"), "{}", why_stopped(&capped));
-    assert!(!why_stopped(&capped).contains("the other 1 need"), "{}", why_stopped(&capped));
 }
 
 /// A block of few tests is mostly restarts: its reading tests get more windows, up to what the budget has time for.
@@ -251,14 +254,59 @@ fn few_tests_get_more_windows() {
     assert_eq!([left(350), left(1000)], [2, 4]);
 }
 
+/// The plan of a gate with little time has three blocks: its user, who gives more, asked for none of that.
 #[test]
-fn a_run_at_its_most_blocks_has_nothing_left_whatever_the_time() {
-    let noisy = Spec { block_sd: 0.014, seed: 3, ..Spec::default() };
-    let left = |isolated| on_run(&noisy, isolated, |plan, run| nothing_left(plan, run).unwrap());
-    let why = left("blocks_max = 5").unwrap();
-    assert!(why.contains("blocks_max = 5 is reached") && why.contains("larger `blocks_max`"), "{why}");
-    assert_eq!(left(""), None);
+fn a_run_that_has_the_blocks_of_its_plan_goes_on_only_with_more_time() {
+    let noisy = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
+    let ended = outlook(&noisy, "blocks_max = 5", None);
+    assert_eq!(short_text(&ended), "the 5 blocks of its plan are done");
+    assert!(why_stopped(&ended).contains(" more would probably decide "), "{}", why_stopped(&ended));
+    assert_eq!(ended.share, 1.0);
+    let few = outlook(&Spec { blocks: 4, ..noisy.clone() }, "blocks_max = 4", None);
+    assert_eq!(short_text(&few), "the 4 blocks of its plan are done");
+    let given = |isolated, more| {
+        let more = Duration::from_secs(more);
+        on_run(&noisy, isolated, |plan, run| {
+            let limits = Limits::of(plan, Some(more), true);
+            let next = next(plan, run, &BTreeSet::new(), limits, &|_| false).unwrap();
+            (
+                tests_of(&next).len(),
+                nothing_left(plan, run).unwrap(),
+                too_short(plan, run, more, false).unwrap(),
+            )
+        })
+    };
+    let (tests, nothing, short) = given("blocks_max = 5", 3600);
+    assert!(tests > 0 && nothing.is_none() && short.is_none(), "{tests} {nothing:?} {short:?}");
+    let (tests, nothing, short) = given("blocks_max = 5", 5);
+    assert!(tests == 0 && nothing.is_none() && short.unwrap().contains(" --more "));
+    // Looks end, too.
+    let at_last = Spec { blocks: 18, block_sd: 0.05, ..noisy };
+    let why = on_run(&at_last, "blocks_max = 5", |plan, run| nothing_left(plan, run).unwrap());
+    assert_eq!(why.as_deref(), Some("more blocks would decide nothing more"));
     let quiet = Spec { block_sd: 0.002, ..Spec::default() };
     let why = on_run(&quiet, "", |plan, run| nothing_left(plan, run).unwrap()).unwrap();
     assert_eq!(why, "every verdict on rate and cost reached");
+}
+
+#[test]
+fn the_third_of_three_blocks_is_the_last_of_the_bar() {
+    let share = |blocks, isolated| outlook(&Spec { blocks, ..Spec::default() }, isolated, None).share;
+    assert_eq!([share(1, "blocks_max = 3"), share(2, "blocks_max = 3")], [1.0 / 3.0, 2.0 / 3.0]);
+    assert_eq!([share(1, ""), share(2, "")], [1.0 / 6.0, 1.0 / 3.0], "more may follow");
+}
+
+/// `rqps gate RUN` and `rqps resume RUN` tell the time that a run still needs: it is one figure.
+#[test]
+fn a_resume_needs_what_reports_say() {
+    for (blocks, made, kept) in [(2, vec![1, 2], false), (2, vec![], true), (1, vec![1], false)] {
+        on_run(&Spec { blocks, ..Spec::default() }, "", |plan, run| {
+            load(run, blocks as usize);
+            let made = made.iter().copied().collect();
+            let outlook = next(plan, run, &made, Limits::of(plan, None, false), &|_| false).unwrap();
+            let more = 3 - blocks as usize;
+            let reported = seconds_of_resume(run, (more, (more as u64 * BLOCK_S) as f64), kept);
+            assert_eq!(outlook.ahead.unwrap().whole().seconds, reported, "after {blocks}, ended: {kept}");
+        });
+    }
 }

@@ -13,7 +13,7 @@ use crate::driver::Job;
 use crate::error::{Error, Result};
 use crate::isolated::{WARM_ROWS_MAX, with_config_of_blocks};
 use crate::measure::measure;
-use crate::progress::TimeLeft;
+use crate::progress::{TimeLeft, progress_of};
 use crate::setup::Setup;
 use crate::spec::{server_spec, session_cpus};
 use crate::work::{Task, load, settle, vacuum};
@@ -97,7 +97,7 @@ impl Profiles<'_> {
                 let share = taken as f64 / all as f64;
                 let seconds = start.elapsed().as_secs_f64() * (1.0 / share - 1.0);
                 let left = TimeLeft { seconds, until: Until::End };
-                control.progress.overall(share, (taken > 0).then_some(left));
+                control.progress.overall(progress_of(share, ((taken > 0).then_some(left), share)));
                 taken += 1;
             };
             let (what, how) = ((*arm, &*tests), (&perf, request));

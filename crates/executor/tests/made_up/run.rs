@@ -3,9 +3,9 @@
 use crate::KIT;
 use crate::world::{self, Killed, World, moment};
 use rqps_builds::{Dirs, Watch};
-use rqps_executor::{Execution, Finish, Progress, Result, Resume, TimeLeft};
+use rqps_executor::{Execution, Finish, Progress, Result, Resume};
 use rqps_plan::{Plan, PlanContext};
-use rqps_store::{Run, RunFolder};
+use rqps_store::{Run, RunFolder, RunProgress};
 use std::cell::RefCell;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -91,9 +91,14 @@ impl Scene {
 
     /// Runs one process: begins the run, or resumes it.
     pub fn execute(&self) -> End {
+        self.execute_as(Resume::default())
+    }
+
+    /// The same with options of a resume.
+    pub fn execute_as(&self, how: Resume) -> End {
         hide_panics_of_kills();
         world::with(|world| world.stop.store(false, Ordering::Relaxed));
-        let ended = catch_unwind(AssertUnwindSafe(|| self.process()));
+        let ended = catch_unwind(AssertUnwindSafe(|| self.process(how)));
         match ended {
             Ok(Ok(finish)) => End::Finished(finish),
             Ok(Err(error)) => End::Failed(error),
@@ -105,11 +110,11 @@ impl Scene {
         }
     }
 
-    fn process(&self) -> Result<Finish> {
+    fn process(&self, how: Resume) -> Result<Finish> {
         let mut execution = match self.folder() {
-            Some(folder) => Watch::nobody(|watch| {
-                rqps_executor::resume(&KIT, &folder, &self.dirs, Resume::default(), watch)
-            })?,
+            Some(folder) => {
+                Watch::nobody(|watch| rqps_executor::resume(&KIT, &folder, &self.dirs, how, watch))?
+            }
             None => self.begin()?,
         };
         world::with(|world| world.folder = Some(execution.folder()));
@@ -176,8 +181,8 @@ impl Progress for Listener {
 
     fn stage(&mut self, _text: &str) {}
 
-    fn overall(&mut self, share: f64, _left: Option<TimeLeft>) {
-        SHARES.with_borrow_mut(|shares| shares.push(share));
+    fn overall(&mut self, progress: RunProgress) {
+        SHARES.with_borrow_mut(|shares| shares.push(progress.share));
     }
 
     fn blocks(&mut self, _done: u32, _most: u32) {}

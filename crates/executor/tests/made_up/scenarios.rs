@@ -3,9 +3,10 @@
 use crate::run::{End, SHARES, Scene};
 use crate::system::OPENED;
 use crate::world::{self, Fault, World};
-use rqps_executor::{Error, Finish};
+use rqps_executor::{Error, Finish, Resume};
 use rqps_store::{BlockStatus, Recorded, Run, Status, Window};
 use std::path::PathBuf;
+use std::time::Duration;
 
 const STEPS: &str = "as_base = true\nsteps = [\"put-1\", \"sum-1\", \"put-2\"]";
 const BLOCKS: &str = "protocol = \"isolated\"\n[isolated]\ncontrol = false\nwindows = 2\nblocks_max = 6\nblocks_min = 6\ncount_instructions = false";
@@ -166,6 +167,40 @@ fn a_block_around_which_the_host_changed_is_void_and_is_replaced() {
     // Within a block the share grows with the time until the first verdicts.
     let shares: Vec<f64> = SHARES.take().into_iter().skip_while(|share| *share == 0.0).take(3).collect();
     assert!(shares.len() == 3 && shares.windows(2).all(|two| two[0] < two[1]), "{shares:?}");
+}
+
+/// The plan of a gate with little time ends it at the first look; whoever gives more time gets more blocks, also after
+/// a kill, and the bar begins anew.
+#[test]
+fn a_run_that_ended_as_planned_goes_on_with_the_time_that_it_is_given() {
+    let done = |scene: &Scene| {
+        let run = scene.results();
+        run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count()
+    };
+    let top = BLOCKS.replace("blocks_max = 6\nblocks_min = 6", "blocks_max = 3");
+    world::replace(World::new(1));
+    world::with(|world| world.noise = 0.3);
+    let scene = Scene::new(&top, "steps = [\"put-1\", \"sum-1\"]", 2);
+    SHARES.take();
+    let end = scene.execute();
+    let End::Finished(Finish::Ended(ending)) = &end else { panic!("{end:?}") };
+    assert_eq!((done(&scene), &*ending.why), (3, "the 3 blocks of its plan are done"));
+    assert!(ending.resume_s.is_some(), "{ending:?}");
+    let shares = SHARES.take();
+    let last = shares.iter().rfind(|share| **share < 1.0);
+    assert!(last.is_some_and(|share| *share > 0.6), "the third block is the last: {shares:?}");
+    let end = scene.execute();
+    assert!(matches!(end, End::Failed(Error::Ended(_))), "without more time: {end:?}");
+    let more = Resume { more: Some(Duration::from_secs(600)), ..Resume::default() };
+    fault_at(20, Fault::Kill);
+    let end = scene.execute_as(more);
+    assert!(matches!(end, End::Killed), "{end:?}");
+    let first = SHARES.take().into_iter().find(|share| *share > 0.0);
+    assert!(first.is_none_or(|share| share < 0.6), "the bar begins anew: {first:?}");
+    // Goes on with what is left of the time.
+    let end = scene.execute();
+    assert!(matches!(end, End::Finished(Finish::Ended(_))), "{end:?}");
+    assert!((5..=18).contains(&done(&scene)), "up to a look: {}", done(&scene));
 }
 
 #[test]

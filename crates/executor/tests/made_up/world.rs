@@ -36,6 +36,8 @@ pub struct World {
     left: Vec<(PathBuf, Vec<u8>)>,
     /// Versions whose instances don't start.
     pub refused: BTreeSet<String>,
+    /// Width of the range in which the time of an entry varies, as a share of it.
+    pub noise: f64,
     /// Next readings of the canary `spin_ns`; 1 ns when empty.
     pub spins_ns: VecDeque<f64>,
 }
@@ -54,6 +56,7 @@ impl World {
             folder: None,
             left: Vec::new(),
             refused: BTreeSet::new(),
+            noise: 0.0,
             spins_ns: VecDeque::new(),
         }
     }

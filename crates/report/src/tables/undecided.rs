@@ -1,14 +1,13 @@
 //! What is inconclusive in a run, and what it would take to decide it.
 
 use rqps_model::counted;
-use rqps_stats::{Class, Detector, Look, Metric, Rules, Tag, Verdict};
+use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_store::{BlockStatus, Status};
 use rqps_verdicts::{
     RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_resume,
 };
 use std::collections::BTreeSet;
 
-use crate::reading::is_upgrade;
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
@@ -83,10 +82,8 @@ fn others_open(
     let is_asked = |one: &Verdict| {
         lines.iter().flat_map(|line| &line.judged_resources).any(|asked| asked.detector == one.detector)
     };
-    let seconds = match open.iter().any(|verdict| judged.verdicts.blocks_needed(verdict).is_some()) {
-        true => judged.verdicts.seconds_to_decide(is_asked),
-        false => 0.0,
-    };
+    let blocks = open.iter().filter_map(|verdict| judged.verdicts.blocks_needed(verdict)).max().unwrap_or(0);
+    let seconds = if blocks > 0 { judged.verdicts.seconds_to_decide(is_asked) } else { 0.0 };
     let verdicts_are = verdicts_are(lines, &open, more_than);
     let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
     if !open.is_empty() && done < least && judged.run.meta.protocol == "isolated" {
@@ -123,26 +120,14 @@ fn others_open(
             || more.is_some_and(|more| !judged.verdicts.allows(&verdict.test, more))
     };
     let noisy = open.iter().filter(is_beyond).count();
-    let looks = &judged.verdicts.rules.looks;
-    let blocks_max = looks.last().map_or(0, |look| look.blocks);
-    let is_limited = looks.len() < Rules::default().looks.len();
-    let more = more_blocks(judged);
     let state = match noisy {
         0 => format!("{verdicts_are} inconclusive."),
-        noisy if noisy == open.len() && is_limited => format!(
-            "{verdicts_are} inconclusive and cannot be decided within {blocks_max} blocks, where this run ends. {more}"
-        ),
         noisy if noisy == open.len() => format!("{verdicts_are} inconclusive: too noisy."),
-        noisy if is_limited => format!(
-            "{verdicts_are} inconclusive; {noisy} of them cannot be decided within {blocks_max} blocks, where this run ends. \
-             {more}"
-        ),
         1 => format!("{verdicts_are} inconclusive; 1 of them is too noisy."),
         noisy => format!("{verdicts_are} inconclusive; {noisy} of them are too noisy."),
     };
-    let why = few_blocks(&open, looks).filter(|_| is_limited);
-    let state = match why.or_else(|| furthest(open.iter().copied()).map(|most| not_called(judged, most))) {
-        Some(why) => format!("{state} {why}"),
+    let state = match furthest(open.iter().copied()) {
+        Some(most) => format!("{state} {}", not_called(judged, most)),
         None => state,
     };
     let them = match (noisy, open.len()) {
@@ -157,25 +142,12 @@ fn others_open(
         (false, false) if noisy == open.len() => Some(state),
         (false, true) if judged.run.meta.protocol == "isolated" => {
             let outcome = format!("would probably decide {them}");
-            Some(with_resume(judged, &state, seconds, &outcome))
+            Some(with_resume(judged, &state, (blocks, seconds), &outcome))
         }
         (false, true) => Some(format!("{state} More `passes` in its plan would probably decide {them}.")),
         (false, false) if judged.run.status.status == Status::Complete => Some(state),
         (false, false) => Some(format!("{state} It is too early to say how much longer to measure.")),
     }
-}
-
-/// What decides more than a run whose plan ends it early. Rates are left out by `rqps gate --quick`, or by one's own
-/// plan.
-fn more_blocks(judged: &Judged<'_>) -> String {
-    let command = match judged.verdicts.rules.rates {
-        _ if is_upgrade(judged.run) => "`rqps upgrade` with a longer `--budget`",
-        true => "`rqps gate` with a longer `--budget`",
-        false => "`rqps gate` without `--quick`",
-    };
-    format!(
-        "To decide more, measure anew with more blocks: {command}, or a larger `blocks_max` in your plan."
-    )
 }
 
 /// ` on rate`, ` (1 on cost, 7 on CPU time)`: what is open of all that is judged. Empty where only one thing is.
@@ -212,24 +184,26 @@ fn first_verdicts(judged: &Judged<'_>, verdicts_are: &str, (done, least): (usize
     }
 }
 
-/// How a resume measures so many blocks more, which take some seconds, if the plan allows them.
+/// How a resume measures so many blocks more, which take some seconds, if there may be so many.
 fn with_more(judged: &Judged<'_>, state: &str, (blocks, seconds): (usize, f64)) -> String {
     let run = judged.run;
     let ended = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
     let most = judged.verdicts.rules.looks.last().map_or(0, |look| look.blocks);
     if ended + blocks > most {
-        return format!("{state} This run ends with {most} blocks. {}", more_blocks(judged));
+        return format!("{state} More than {most} blocks would not decide more: measure anew.");
     }
-    with_resume(judged, state, seconds, "would give the first verdicts")
+    with_resume(judged, state, (blocks, seconds), "would give the first verdicts")
 }
 
-/// What the outcome of so many seconds more would be, and how to measure them; a run that is going on does by itself.
-fn with_resume(judged: &Judged<'_>, state: &str, seconds: f64, outcome: &str) -> String {
-    if judged.run.state() == Status::Running {
+/// What the outcome of so many blocks more would be, at most, which take some seconds, and how to measure them; a run
+/// that is going on does by itself.
+fn with_resume(judged: &Judged<'_>, state: &str, needed: (usize, f64), outcome: &str) -> String {
+    let state_of_run = judged.run.state();
+    if state_of_run == Status::Running {
         return format!("{state} {GOES_ON}");
     }
-    let seconds = seconds_of_resume(judged.run, seconds, judged.blocks_min());
-    let command = match judged.run.state() {
+    let seconds = seconds_of_resume(judged.run, needed, state_of_run == Status::Complete);
+    let command = match state_of_run {
         // What is left of its time is that of the resume.
         Status::Interrupted => format!("rqps resume {}", judged.run.folder.name()),
         _ => resume_command(&judged.run.folder, seconds),
@@ -276,22 +250,6 @@ pub(crate) fn before_verdicts(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option
         most.test,
         words::times_base(most)
     ))
-}
-
-/// Why a rate or cost that differs much stays open in the few blocks that a plan allows.
-fn few_blocks(open: &[&Verdict], looks: &[Look]) -> Option<String> {
-    let is_meant = |one: &Verdict| one.tags.contains(&Tag::Suspect) && one.tags.contains(&Tag::BeyondLooks);
-    let most = furthest_of(open.iter().copied(), is_meant)?;
-    // The smallest loss of rate, or rise of cost, that would have been detected, as a factor in either direction.
-    let factor = if most.metric == Metric::Rate { 1.0 / (1.0 - most.mde80) } else { 1.0 + most.mde80 };
-    let blocks = looks.last()?.blocks;
-    let text = format!(
-        "{} is at {}, but {blocks} blocks hardly tell how much blocks vary: here they detect changes reliably only from a \
-         factor of {factor:.1} on. Allow more blocks.",
-        most.test,
-        words::times_base(most),
-    );
-    factor.is_finite().then_some(text)
 }
 
 /// What is known of a rate that differs much and stays open.

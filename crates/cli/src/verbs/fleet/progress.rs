@@ -2,9 +2,9 @@
 
 use crate::out;
 use crate::progress::Progress;
-use rqps_executor::{Execution, Progress as RunProgress, TimeLeft};
+use rqps_executor::{Execution, Progress as Receiver};
 use rqps_fleet::{Claim, Heard, Reached};
-use rqps_store::{Until, now_ms};
+use rqps_store::{RunProgress, Until, now_ms};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ impl<'c> Recorded<'c> {
     }
 }
 
-impl RunProgress for Recorded<'_> {
+impl Receiver for Recorded<'_> {
     fn action_started(&mut self, seqs: &[u32], arm: &str, action: &str) {
         self.shown.action_started(seqs, arm, action);
     }
@@ -76,11 +76,12 @@ impl RunProgress for Recorded<'_> {
         self.shown.stage(text);
     }
 
-    fn overall(&mut self, share: f64, left: Option<TimeLeft>) {
-        self.shown.overall(share, left);
+    fn overall(&mut self, progress: RunProgress) {
+        self.shown.overall(progress);
         // Nobody knows what follows the first verdicts.
-        self.reached.seconds_left =
-            left.filter(|left| left.until != Until::FirstVerdicts).map(|left| left.seconds);
+        let is_known = progress.until != Until::FirstVerdicts;
+        let left_ms = progress.ends_at_ms.filter(|_| is_known).map(|end| end - progress.at_ms);
+        self.reached.seconds_left = left_ms.map(|ms| ms as f64 / 1e3);
         self.record();
     }
 
