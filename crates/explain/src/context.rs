@@ -140,7 +140,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether a verdict shows that an operation costs more on the arm, or else uses more CPU time or of another resource;
+    /// Whether a verdict shows that an operation costs more on the arm, or else uses more CPU time or another resource;
     /// `None` if none shows a change.
     pub fn costs_more(&self) -> Option<bool> {
         let detectors = [Detector::Cost, Detector::Cpu].into_iter().chain(Detector::ALL);

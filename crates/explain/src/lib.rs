@@ -248,8 +248,8 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
             "no instruction counts: there are no hardware counters; only server counters tell more work from slower work",
         ),
         None => Some(
-            "no instruction counts: there are no hardware counters, and no `count_instructions` in a plan with protocol \
-             \"isolated\"; only server counters tell more work from slower work",
+            "no instruction counts: there are no hardware counters, and `count_instructions` was off, by the plan or since its \
+             budget was too short; only server counters tell more work from slower work",
         ),
         Some(_) if decompose::is_counted_apart(cx.figures) => Some(
             "instructions were counted in a separate start of the server, not in the measured windows; where a test writes, or \

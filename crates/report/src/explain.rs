@@ -176,7 +176,7 @@ fn legend(judged: &Judged<'_>, shown: &[&Explanation]) -> String {
     };
     format!(
         "Verdicts are means of the ratios block by block, with intervals of {}; other figures here are means over all \
-         blocks, with intervals of 99 %, so that their ratios differ a little.{sessions}",
+         blocks, with intervals of 99 %, so that their ratios differ, a little on a quiet host and much on a busy one.{sessions}",
         confidences(&lines)
     )
 }
@@ -294,8 +294,18 @@ pub(crate) fn blocks_of(run: &Run, comparison: &Comparison<'_>, one: &Explanatio
     findings(run, comparison, one).into_iter().chain(notes(std::slice::from_ref(one))).collect()
 }
 
+/// Said where the quotient of means lies outside of the verdict's interval.
+const MISLEADING_MEANS: &str = "The speed of the host varied between blocks, so that times below, means over all blocks, \
+                                give another ratio than the verdict, which compares within each block: for how much, \
+                                take the verdict; for where, the parts.";
+
 fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Block> {
     let mut blocks = Vec::new();
+    let means_mislead =
+        comparison.find(&run.arms[one.arm]).is_some_and(|arm| comparison.pair(*arm).rates_mislead(&one.test));
+    if means_mislead && run.meta.protocol == "isolated" {
+        blocks.push(Block::Text(MISLEADING_MEANS.to_owned()));
+    }
     // Another plan is a fact, whatever else is chance.
     let (facts, others): (Vec<&Finding>, Vec<&Finding>) =
         one.findings.iter().partition(|finding| one.may_be_chance && finding.word == Word::AnotherPlan);

@@ -164,7 +164,7 @@ pub(crate) fn in_short(
             count => format!(" (and {} more)", count - 1),
         };
         let size = match judged {
-            Some(judged) => line_of(judged, one).as_ref().and_then(Line::changes_in_short),
+            Some(judged) => line_of(judged, one).as_ref().and_then(changes),
             None => rate_of(comparison, one),
         };
         let size = size.map_or_else(String::new, |size| size + "; ");
@@ -178,7 +178,9 @@ pub(crate) fn in_short(
         };
         Some(format!("{} ({}): {size}{first}{more}{likewise}", one.test, pair(run, one)))
     };
-    let alike = groups(shown.iter().copied(), |one| (one.arm, first_of(one), missed(one)));
+    // What got better is not like what got worse, nor like what only uses another amount of a resource.
+    let got_worse = |one: &Explanation| Some(line_of(judged?, one)?.shown()?.class.is_regression());
+    let alike = groups(shown.iter().copied(), |one| (one.arm, first_of(one), missed(one), got_worse(one)));
     let items = alike.iter().filter_map(item).collect();
     let run = run.folder.name();
     let text = format!(
@@ -192,13 +194,19 @@ fn line_of<'j>(judged: &'j Judged<'_>, one: &Explanation) -> Option<Line<'j>> {
     judged.lines(one.arm, |test| test == one.test).into_iter().next()
 }
 
+/// How rate and cost changed; if neither is known to have, which resource is used more or less.
+fn changes(line: &Line<'_>) -> Option<String> {
+    let of_resources = || {
+        let changed: Vec<String> = line.changed_resources().map(words::change_in_short).collect();
+        (!changed.is_empty()).then(|| format!("{}, rate and cost undecided or the same", changed.join(", ")))
+    };
+    line.changes_in_short().or_else(of_resources)
+}
+
 /// `hot-points 5 % slower`.
 fn briefly((comparison, judged): (&Comparison<'_>, Option<&Judged<'_>>), one: &Explanation) -> String {
     let size = match judged {
-        Some(judged) => line_of(judged, one).and_then(|line| {
-            let changed = line.verdicts().find(|verdict| verdict.significant);
-            changed.map(|verdict| format!(" {}", words::change_in_short(verdict)))
-        }),
+        Some(judged) => line_of(judged, one).as_ref().and_then(changes).map(|changes| format!(" {changes}")),
         None => ratio_of(comparison, one).map(|ratio| format!(" at {}", significant(ratio, 3))),
     };
     format!("{}{}", one.test, size.unwrap_or_default())
@@ -364,7 +372,7 @@ pub(crate) fn notes(found: &[Explanation]) -> Vec<Block> {
 pub(crate) fn sentence(finding: &Finding) -> String {
     let share = match finding.share() {
         Some(share) if share >= SHARE_MIN => format!(" ({} % of the change)", percent(share)),
-        Some(share) if share <= -SHARE_MIN => " (against the change)".to_owned(),
+        _ if finding.weight <= -SHARE_MIN => " (against the change)".to_owned(),
         _ => String::new(),
     };
     format!("{}{share}: {}", finding.word, finding.sentence)

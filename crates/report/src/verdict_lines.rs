@@ -483,6 +483,11 @@ impl Line<'_> {
             .min_by_key(|(rank, _)| *rank)
     }
 
+    /// The verdict that shows how rate or else cost changed, if one does.
+    pub fn shown(&self) -> Option<&Verdict> {
+        self.verdicts().find(|one| one.significant)
+    }
+
     /// How rate and cost changed: `33 % faster, 1.4 % more instructions`. None if neither is known to.
     pub fn changes_in_short(&self) -> Option<String> {
         let changes: Vec<String> =

@@ -15,36 +15,27 @@ fn run(results: &Path, spec: &Spec) -> Run {
     RunFolder::open(&write_run(results, spec).unwrap()).unwrap()
 }
 
-/// What a reader of the table calls likely, the answer does: undecided, beyond what matters, and 1 outside of 95 %.
 #[test]
 fn what_is_likely_is_named_the_largest_first() {
     let effects =
         vec![(2, "hot-points", 0.93, 1.0), (2, "insert", 0.95, 1.0), (2, "update-index", 1.08, 1.0)];
     let spec = |seed| Spec { effects: effects.clone(), blocks: 3, block_sd: 0.02, seed, ..Spec::default() };
     let results = tempfile::tempdir().unwrap();
-    let mut unlikely_among_so_many = 0;
+    let mut several = 0;
     for seed in 1..=12 {
         let run = run(&results.path().join(seed.to_string()), &spec(seed));
         let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
-        let is_clear = |one: &&Verdict| {
-            let (low, high) = one.common;
-            !one.class.is_decided() && (one.ratio - 1.0).abs() > one.mei && (low > 1.0 || high < 1.0)
-        };
-        let mut clear: Vec<_> =
-            judged.of_arm(2).filter(|one| one.detector == Detector::Rate).filter(is_clear).collect();
-        clear.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
-        unlikely_among_so_many += clear.iter().filter(|one| one.q_value > 0.1).count();
+        let mut likely: Vec<&Verdict> =
+            judged.of_arm(2).filter(|one| one.detector == Detector::Rate && one.is_likely()).collect();
+        likely.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+        several += usize::from(likely.len() > 1);
         let text = show(&run, &Options { sections: vec![Section::Verdicts], ..Options::default() }).unwrap();
         let named = text.split_once("Likely, not established: ").map_or("", |(_, rest)| rest);
         let named = named.split_once(". ").map_or(named, |(named, _)| named);
-        let places: Vec<_> = clear.iter().map(|one| named.find(&format!("{} (", one.test))).collect();
-        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{clear:#?}: {named}: {text}");
-        for one in clear {
-            let suspect = format!("{} on new", one.test);
-            assert!(text.contains(&suspect), "the list of suspects has it, too: {text}");
-        }
+        let places: Vec<_> = likely.iter().map(|one| named.find(&format!("{} (", one.test))).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{likely:#?}: {named}: {text}");
     }
-    assert!(unlikely_among_so_many > 0, "seeds without a case");
+    assert!(several > 0, "no seed has two");
 }
 
 /// The first sentence below the title is the answer: on which arms most got worse, and on which better.

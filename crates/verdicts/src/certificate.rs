@@ -97,7 +97,7 @@ impl HostQuestion {
             Self::WriteCache => "write cache that survives power loss",
             Self::SteadyFrequency => "steady frequency",
             Self::OwnCpus => "CPUs to itself",
-            Self::ComparableRates => "rates can be judged",
+            Self::ComparableRates => "rates of windows in a row can be judged",
         }
     }
 }

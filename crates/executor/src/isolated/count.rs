@@ -82,7 +82,7 @@ fn turned_off(plan: &Plan) -> String {
             duration_text(seconds),
             duration_text(budget)
         ),
-        None => "the plan turns it off".to_owned(),
+        None => "turned off, by the plan or since its budget was too short".to_owned(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::words;
 
 /// Up to one in this many tests may be inconclusive where the cost is said not to have changed.
 const FEW: usize = 8;
-/// Likely changes that are named, and of each of several arms.
+/// Changes of a kind that are named, and of each of several arms.
 const LIKELY_MAX: usize = 4;
 const LIKELY_MAX_OF_SEVERAL: usize = 2;
 /// A p value below it is not told more exactly.
@@ -116,9 +116,18 @@ fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Li
 
 /// `range-covered-si (5 % more CPU time), …`: changes that are likely and not established, the largest first.
 fn likely(lines: &[Line<'_>], most: usize) -> Option<String> {
+    largest(lines, most, |line| line.likely().collect())
+}
+
+/// The tests with the largest of these changes, the largest first.
+fn largest(
+    lines: &[Line<'_>],
+    most: usize,
+    changes_of: impl for<'l> Fn(&'l Line<'_>) -> Vec<&'l Verdict>,
+) -> Option<String> {
     let mut all: Vec<(f64, String)> = Vec::new();
     for line in lines {
-        let changes: Vec<&Verdict> = line.likely().collect();
+        let changes = changes_of(line);
         let Some(largest) = changes.iter().map(|one| undecided::distance(one)).reduce(f64::max) else {
             continue;
         };
@@ -195,10 +204,14 @@ pub(crate) fn brief(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Stri
     let unpaired = (unpaired > 0).then(|| format!("repeats that cannot be paired with base's in {unpaired}"));
     let invalid = missing.iter().filter(|one| one.arm == name && is_test(run, one.step)).count();
     let invalid = (invalid > 0).then(|| format!("no valid result in {invalid}"));
+    let shown =
+        largest(lines, LIKELY_MAX_OF_SEVERAL, |line| line.verdicts().filter(|one| one.significant).collect());
+    let shown = shown.map(|named| format!("most: {named}"));
     let likely =
         likely(lines, LIKELY_MAX_OF_SEVERAL).map(|named| format!("likely, not established: {named}"));
     let first = undecided::before_verdicts(judged, lines);
-    let parts = [rate, cost, likely, first, invalid, unpaired].into_iter().flatten().collect::<Vec<String>>();
+    let parts =
+        [rate, cost, shown, likely, first, invalid, unpaired].into_iter().flatten().collect::<Vec<String>>();
     if parts.is_empty() { "nothing judged".to_owned() } else { parts.join("; ") }
 }
 

@@ -72,10 +72,16 @@ fn sentence(comparison: &Comparison<'_>, steps: &[TestStep], kind: Disturbance) 
         })
     };
     let arms: Vec<String> = comparison.arms.iter().filter_map(disturbed).collect();
+    let takes_turns = comparison.runs().iter().all(|run| run.meta.protocol == "isolated");
+    let so = match takes_turns {
+        true => {
+            "Arms take turns, so verdicts and ratios hold; absolute rates and CPU times are those of a busy machine"
+        }
+        false => "Do not rely on rates and CPU times of these windows; measure again on a quiet machine",
+    };
     (!arms.is_empty()).then(|| {
         format!(
-            "DISTURBED: {what} more than {:.0} % of the machine's CPU in {}. Do not rely on rates and CPU times of \
-             these windows; measure again on a quiet machine.",
+            "DISTURBED: {what} more than {:.0} % of the machine's CPU in {}. {so}.",
             kind.limit() * 100.0,
             arms.join(", ")
         )
