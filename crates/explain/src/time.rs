@@ -37,8 +37,8 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
     cpu.into_iter().chain(off_cpu(cx, split)).collect()
 }
 
-/// `change_us` as a share of the change in time per operation; `None` if that change does not exceed noise, or if, while
-/// the rate is undecided, a verdict shows that the cost moved the other way.
+/// `change_us` as a share of the change in time per operation; `None` if that change is within noise, or if, while the
+/// rate is undecided, a verdict shows that the cost moved the other way.
 pub(crate) fn share_of(cx: &Context<'_>, split: &Decomposition, change_us: f64) -> Option<f64> {
     let whole = split.change_us_per_op();
     let is_beyond_noise = || {
