@@ -169,7 +169,11 @@ fn every_step_is_valid_and_agrees_with_what_the_server_counted() {
     let host = &run.certificates;
     assert!(host.before.len() > 8 && host.after.len() == host.before.len(), "{host:?}");
     assert!(
-        bench.call(&["show", "--section", "certificate"]).expect(0).stdout.contains("rates of windows in a row can be judged")
+        bench
+            .call(&["show", "--section", "certificate"])
+            .expect(0)
+            .stdout
+            .contains("rates of windows in a row can be judged")
     );
     let escape = '\u{1b}';
     assert!(!ended.stderr.contains(escape) && !ended.stdout.contains(escape));
