@@ -31,6 +31,7 @@ pub(crate) struct ComparedArm<'a> {
 }
 
 /// Arms relative to a base, the steps to show, and warnings for every table.
+#[derive(Clone)]
 pub(crate) struct Comparison<'a> {
     pub base: ComparedArm<'a>,
     /// All arms with results, base included, in the plan's order.
@@ -199,7 +200,7 @@ impl<'a> Comparison<'a> {
             !std::ptr::eq(compared.arm, base.arm) && is_unmeasured(compared.run, &compared.arm.name)
         };
         let (unmeasured, arms) = arms.into_iter().partition(is_left_out);
-        let mut comparison = Self {
+        let comparison = Self {
             base,
             arms,
             unmeasured,
@@ -208,7 +209,12 @@ impl<'a> Comparison<'a> {
             selected: None,
             judged: OnceCell::new(),
         };
-        comparison.selected = comparison.steps_of(tests)?;
+        comparison.of_tests(tests)
+    }
+
+    /// The same with the steps of `tests`, or all if empty. Verdicts that are known are not computed again.
+    pub fn of_tests(&self, tests: &[String]) -> Result<Self> {
+        let mut comparison = Self { selected: self.steps_of(tests)?, ..self.clone() };
         comparison.rate_warnings =
             comparison.arms.iter().filter_map(|compared| comparison.rate_warning(compared)).collect();
         Ok(comparison)
@@ -510,4 +516,25 @@ fn incomplete(run: &Run) -> Option<String> {
         total => format!("{} of {total} actions done", run.scheduled().count()),
     };
     Some(format!("{} is incomplete, {done} ({state})", run.folder.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rqps_verdicts::testing::{Spec, write_run};
+
+    /// A page has a comparison for each test: judging the run for each of them takes most of its time.
+    #[test]
+    fn verdicts_of_a_run_are_computed_once() -> std::result::Result<(), Box<dyn std::error::Error>> {
+        let results = tempfile::tempdir()?;
+        let run = rqps_store::RunFolder::open(&write_run(results.path(), &Spec::default())?)?;
+        let readings = [Reading::new(&run)];
+        let whole = Comparison::new(&readings, None, &[])?;
+        let judged = Judged::all(&whole)?;
+        let one = whole.of_tests(&["insert".to_owned()])?;
+        assert!(Rc::ptr_eq(&judged[0], &Judged::all(&one)?[0]));
+        assert!(one.shows("insert") && !one.shows("hot-points") && whole.shows("hot-points"));
+        assert!(whole.of_tests(&["inserts".to_owned()]).is_err());
+        Ok(())
+    }
 }

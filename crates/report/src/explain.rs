@@ -9,6 +9,8 @@
 //! | `part` | waiting: neither client nor server session is on a CPU; unexplained: not measured by any counter |
 //! | `noise` | half width of the 99 % interval of the difference over base's value |
 
+use std::rc::Rc;
+
 use rqps_explain::{
     Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, Word, explain,
 };
@@ -61,9 +63,10 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let comparison = Comparison::new(&readings, base.map(|base| &*run.arms[base].name), &[])?;
     let base = comparison.base_in(run);
     let arms: Result<Vec<usize>> = options.arms.iter().map(|name| arm_index(run, name)).collect();
-    let judged = Judged::from_run(run, base)?;
+    let judged = Judged::all(&comparison)?;
+    let judged = judged.first().map(Rc::as_ref);
     let asked = ExplainRequest { tests: options.tests.clone(), arms: arms?, base: Some(base) };
-    let mut found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &asked)?;
+    let mut found = explain(run, judged.map(|judged| &judged.verdicts), &asked)?;
     found.retain(|one| judged.is_some() || invalid::is_compared(&comparison, &run.arms[one.arm], &one.test));
     let invalid = invalid::all(&comparison, &options.tests, &asked.arms);
     let warnings = comparison.warnings();
@@ -72,7 +75,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         if let Some((_, all)) = &mut waiting {
             all.retain(|one| options.tests.is_empty() || options.tests.contains(&one.test));
         }
-        let headline = headline(run, (&comparison, judged.as_ref()), &asked, &found);
+        let headline = headline(run, (&comparison, judged), &asked, &found);
         return explain_json::text(run, &headline, &found, &invalid, waiting, &warnings);
     }
     let mut rates_only = take_out(&mut found, |one| has_rates_only(run, one));
@@ -91,15 +94,15 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         document.extend(disturbed.into_iter().map(Block::Alarm));
     }
     document.extend(invalid::block(&invalid));
-    if let Some(judged) = judged.as_ref().filter(|_| options.tests.is_empty()) {
+    if let Some(judged) = judged.filter(|_| options.tests.is_empty()) {
         document.extend(answers(&comparison, judged, &asked.arms));
     }
     document.extend(Summary::of(&found).text().map(Block::Text));
-    let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged.as_ref(), one);
+    let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged, one);
     let mut shown: Vec<&Explanation> = found.iter().filter(is_shown).collect();
     let hidden = found.len() - shown.len();
     if hidden > 0 && shown.is_empty() {
-        document.extend(without_change(run, judged.as_ref()));
+        document.extend(without_change(run, judged));
     }
     let hidden_ones = found.iter().filter(|one| !is_shown(one));
     document.extend(changed_plans(run, hidden_ones, options.all));
@@ -107,19 +110,19 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let is_asked = !options.tests.is_empty() || options.all || options.format == Format::Csv;
     let is_short = shown.len() > FEW && !is_asked;
     if is_short {
-        let sized = shown.drain(..).map(|one| (size(&comparison, judged.as_ref(), one), one));
-        document.extend(in_short((run, &comparison), judged.as_ref(), &largest_first(sized.collect())));
+        let sized = shown.drain(..).map(|one| (size(&comparison, judged, one), one));
+        document.extend(in_short((run, &comparison), judged, &largest_first(sized.collect())));
     }
     for one in &shown {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
-        document.extend(difference(&comparison, judged.as_ref(), one).map(Block::Text));
+        document.extend(difference(&comparison, judged, one).map(Block::Text));
         document.extend(findings(run, &comparison, one));
     }
     if options.tests.is_empty() && !is_short {
         let has_line = |test: &str| shown.iter().any(|one| one.test == test && one.commits.is_some());
         document.extend(certificate::commits(&comparison, |test| !has_line(test))?.block());
     }
-    if let Some(judged) = judged.as_ref().filter(|_| !shown.is_empty()) {
+    if let Some(judged) = judged.filter(|_| !shown.is_empty()) {
         document.push(Block::Text(legend(judged, &shown)));
     }
     document.push_warnings(&warnings);
@@ -134,14 +137,14 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         let has_ratios = invalid::has_ratios(&comparison);
         let named_tests = !options.tests.is_empty();
         if invalid.is_empty() || has_ratios && !named_tests {
-            document.push(Block::Text(no_explanations(run, judged.as_ref(), named_tests, has_ratios)));
+            document.push(Block::Text(no_explanations(run, judged, named_tests, has_ratios)));
         }
     }
     if hidden > 0 && hidden < found.len() {
         let is_of_one_arm = found.iter().all(|one| one.arm == found[0].arm);
         let others = counted(hidden, if is_of_one_arm { "test" } else { "test of an arm" });
         let others = others.strip_prefix("1 ").unwrap_or(&others);
-        let has_verdicts = judged.as_ref().is_none_or(Judged::has_verdicts);
+        let has_verdicts = judged.is_none_or(Judged::has_verdicts);
         document.push(Block::Text(unchanged(run, has_verdicts, &format!("the other {others}"))));
     }
     document.warn(&warnings);
@@ -260,16 +263,14 @@ fn tests_of(all: &[Explanation]) -> Option<String> {
 }
 
 /// The sentences of a run's explanations without their figures, for a report.
-pub(crate) fn sentences(run: &Run, base: usize) -> Result<Vec<Block>> {
-    let judged = Judged::from_run(run, base)?;
-    let found = explain(run, judged.as_ref().map(|judged| &judged.verdicts), &ExplainRequest::default())?;
+pub(crate) fn sentences(run: &Run, judged: Option<&Judged<'_>>) -> Result<Vec<Block>> {
+    let found = explain(run, judged.map(|judged| &judged.verdicts), &ExplainRequest::default())?;
     let item = |one: &Explanation| {
         let (first, others) = one.findings.split_first()?;
         let others = others.iter().map(|finding| format!(". {}", words::capitalized(&sentence(finding))));
         Some(format!("{} ({}): {}{}", one.test, pair(run, one), sentence(first), others.collect::<String>()))
     };
-    let items: Vec<String> =
-        found.iter().filter(|one| is_reported(judged.as_ref(), one)).filter_map(item).collect();
+    let items: Vec<String> = found.iter().filter(|one| is_reported(judged, one)).filter_map(item).collect();
     if items.is_empty() {
         return Ok(Vec::new());
     }

@@ -1,6 +1,8 @@
 //! The full report of a run: what was compared, how and on which host, the results, and how reliable they
 //! are.
 
+use std::rc::Rc;
+
 use rqps_store::{Arm, Run};
 
 use crate::comparison::{Comparison, Layout, StepKind};
@@ -73,10 +75,10 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
     };
     part(title, starts.chain(answer_first(first, &comparison.warnings())).collect());
     let has_relative = judged.iter().any(|judged| verdicts::shows_all_arms(&comparison, judged));
-    for judged in judged {
-        upgrade::parts(&comparison, &judged)?.into_iter().for_each(|(heading, blocks)| part(heading, blocks));
+    for judged in &judged {
+        upgrade::parts(&comparison, judged)?.into_iter().for_each(|(heading, blocks)| part(heading, blocks));
     }
-    let explanations = explain::sentences(run, comparison.base_in(run))?;
+    let explanations = explain::sentences(run, judged.first().map(Rc::as_ref))?;
     if !explanations.is_empty() {
         part("Why", explanations);
     }

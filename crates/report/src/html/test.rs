@@ -7,7 +7,7 @@ use rqps_stats::Detector;
 
 use super::marks::{Mark, figure};
 use super::{CHART_WIDTH, Page, anchor, figure as drawn, latency, plans, profiles, timeline};
-use crate::comparison::{Comparison, Layout, TestStep};
+use crate::comparison::{Layout, TestStep};
 use crate::error::Result;
 use crate::explain::blocks_of;
 use crate::number;
@@ -44,8 +44,7 @@ pub(super) fn sections(page: &Page<'_>) -> Result<Markup> {
 }
 
 fn test(page: &Page<'_>, step: &TestStep, flame_bytes: usize) -> Result<Markup> {
-    let only = [step.name.clone()];
-    let comparison = Comparison::new(page.readings, None, &only)?;
+    let comparison = page.comparison.of_tests(std::slice::from_ref(&step.name))?;
     let tables = |sections: &[Section]| -> Result<Markup> {
         Ok(blocks::blocks(&Section::all_blocks(sections, &comparison)?, LEVEL))
     };

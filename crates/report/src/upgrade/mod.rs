@@ -47,7 +47,8 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
     let readings = [Reading::new(run)];
     let comparison = Comparison::new(&readings, None, &[])?;
     let base = comparison.base_in(run);
-    let Some(judged) = Judged::from_run(run, base)? else {
+    let judged = Judged::all(&comparison)?;
+    let Some(judged) = judged.first() else {
         return render(&unmeasured(run, &comparison, base, format)?, format, screen);
     };
     let found = explain(run, Some(&judged.verdicts), &ExplainRequest::default())?;
@@ -58,15 +59,15 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
         document.push(Block::Heading(1, report.title()));
         let found: Vec<&Explanation> = found.iter().filter(|one| one.arm == arm).collect();
         document.extend(match format {
-            Format::Text => report.in_short(&judged, &found, &latencies)?,
-            _ => report.blocks(&judged, &found, &latencies)?,
+            Format::Text => report.in_short(judged, &found, &latencies)?,
+            _ => report.blocks(judged, &found, &latencies)?,
         });
     }
     match format {
-        Format::Text => document.extend(short::measured(&judged)),
+        Format::Text => document.extend(short::measured(judged)),
         _ => {
             document.push(Block::Text("How far to trust these verdicts:".to_owned()));
-            document.push(trust::items(&judged));
+            document.push(trust::items(judged));
         }
     }
     render(&document, format, screen)
