@@ -90,8 +90,7 @@ impl<'a> Context<'a> {
     /// Whether a verdict on this metric shows a change; it holds over all looks and all tests, which the interval of
     /// a single figure does not. `None` without a verdict.
     pub fn is_shown(&self, metric: Metric) -> Option<bool> {
-        let verdicts: Vec<&Verdict> = self.verdicts_of(metric).collect();
-        (!verdicts.is_empty()).then(|| verdicts.iter().any(|verdict| verdict.significant))
+        self.verdicts_of(metric).map(|verdict| verdict.significant).reduce(|one, other| one || other)
     }
 
     /// Whether a verdict shows that the arm has more of this metric, which is no rate; `None` if none shows a change.
@@ -102,12 +101,9 @@ impl<'a> Context<'a> {
 
     /// The cost is judged by one of several metrics.
     fn verdicts_of(&self, metric: Metric) -> impl Iterator<Item = &'a Verdict> {
-        let mut detectors = vec![Detector::Cost, metric.measure().detector];
-        detectors.dedup();
-        detectors
-            .into_iter()
-            .filter_map(|detector| self.verdict(detector))
-            .filter(move |verdict| verdict.metric == metric)
+        let detectors = [Detector::Cost, metric.measure().detector].into_iter();
+        let verdicts = detectors.filter_map(|detector| self.verdict(detector));
+        verdicts.filter(move |verdict| verdict.metric == metric)
     }
 
     /// The arm's figure relative to base's, of what verdicts call this metric. One that shows a change has told its

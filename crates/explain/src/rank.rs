@@ -168,18 +168,18 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
         let sentence = format!("{nothing}; {unseen}");
         return Some(unexplained(cx, sentence, 1.0));
     }
+    // What works against the change explains none of it.
+    let explains = found.iter().any(|finding| finding.weight >= 0.0);
     let split = cx.decomposition.as_ref();
     let whole = split.and_then(|split| share_of(cx, split, split.change_us_per_op()));
     let Some((split, whole)) = split.zip(whole) else {
         // Files of rates alone have no figure that could.
         let has_figures = !cx.run.meta.is_imported()
             || cx.run.windows.iter().any(|one| one.action.step == cx.test && !one.metrics.is_empty());
-        // What works against the change explains none of it.
         let sentence = match found {
             [] => format!("no measured figure differs between {arm} and {base} by more than noise"),
             _ => format!("no measured figure that differs between {arm} and {base} explains the change"),
         };
-        let explains = found.iter().any(|finding| finding.weight >= 0.0);
         return (has_figures && !explains).then(|| unexplained(cx, sentence, 1.0));
     };
     let left = whole - found.iter().filter_map(|finding| finding.share).sum::<f64>();
@@ -192,7 +192,7 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
         true => format!("{left_us} us, more than all of that since other parts offset it,"),
         false => format!("{left_us} us ({}) of that", words::percent(left.min(1.0))),
     };
-    let cause = match found.iter().any(|finding| finding.weight >= 0.0) {
+    let cause = match explains {
         true => "cannot be attributed to any figure here",
         false => "has no known cause",
     };
