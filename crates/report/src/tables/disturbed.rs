@@ -72,8 +72,8 @@ fn sentence(comparison: &Comparison<'_>, steps: &[TestStep], kind: Disturbance) 
         })
     };
     let arms: Vec<String> = comparison.arms.iter().filter_map(disturbed).collect();
-    let takes_turns = comparison.runs().iter().all(|run| run.meta.protocol == "isolated");
-    let so = match takes_turns {
+    let take_turns = comparison.runs().into_iter().all(|run| WindowOrder::of(run) == WindowOrder::InTurns);
+    let so = match take_turns {
         true => {
             "Arms take turns, so verdicts and ratios hold; absolute rates and CPU times are those of a busy machine"
         }
