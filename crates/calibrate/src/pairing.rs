@@ -1,9 +1,9 @@
 //! Re-pairs the blocks of one run into many verdicts.
 //!
-//! Each draw takes two arms without a dose as base and control and puts the blocks in random order. It is
-//! judged at every look that the blocks reach, as a run with this order would have been. Verdicts of
-//! different draws share blocks, so they are not independent: see [`crate::share`]. [`judge_pairs`] makes fewer that
-//! have nothing in common but the machine.
+//! Each draw takes two arms without a dose as base and control and puts the blocks in random order. At every look
+//! that the blocks reach it is judged as a run with this order whose plan ends there. Verdicts of different draws
+//! share blocks, so they are not independent: see [`crate::share`]. [`judge_pairs`] makes fewer that have nothing in
+//! common but the machine.
 
 use crate::draw::random_subset;
 use crate::error::{Error, Result};
@@ -67,13 +67,15 @@ pub fn re_pair(
             samples: Vec::new(),
         })
         .collect();
+    // As runs are judged that end there.
+    let rules_at: Vec<Rules> = looks.iter().map(|blocks| rules.clone().ending_after(*blocks)).collect();
     for draw in 0..draws {
         let pair = random_subset(&mut rng, nulls.len(), 2);
         let rest = (0..experiment.arms).filter(|arm| *arm != nulls[pair[0]] && *arm != nulls[pair[1]]);
         let arms: Vec<usize> = [nulls[pair[0]], nulls[pair[1]]].into_iter().chain(rest).collect();
         let order: Vec<u32> =
             random_subset(&mut rng, numbers.len(), numbers.len()).into_iter().map(|at| numbers[at]).collect();
-        for look in &mut found {
+        for (look, rules) in found.iter_mut().zip(&rules_at) {
             let blocks = &order[..look.blocks];
             let drawn = rearranged(experiment, &arms, blocks, Some(1));
             look.samples.extend(verdicts(&drawn, &arms, rules, draw)?);

@@ -221,10 +221,10 @@ fn false_changes(input: &Input<'_>, analysis: &Analysis) -> String {
     ];
     format!(
         "## False alarms\n\n{draws} draws from {blocks} blocks. In each, two of the {nulls} arms without a dose become \
-        base and control, the blocks are put in random order, and all arms are judged at each look. These verdicts \
-        share blocks. The first interval resamples whole blocks (omitted where the draws have most blocks in common, \
-        or where nothing was found); the second is Clopper-Pearson for as many verdicts as can be independent: \
-        disjoint sets of blocks, times pairs of test and arm.\n\n{table}",
+        base and control, the blocks are put in random order, and at each look all arms are judged as in a run whose \
+        plan ends there. These verdicts share blocks. The first interval resamples whole blocks (omitted where the \
+        draws have most blocks in common, or where nothing was found); the second is Clopper-Pearson for as many \
+        verdicts as can be independent: disjoint sets of blocks, times pairs of test and arm.\n\n{table}",
         draws = input.draws,
         blocks = analysis.blocks,
         nulls = analysis.nulls,

@@ -1,5 +1,6 @@
 //! Judges one metric of one arm in one test: from its blocks to its class and figures.
 
+use crate::ceiling;
 use crate::direction::Direction;
 use crate::exact::{self, Exact};
 use crate::experiment::TestData;
@@ -45,6 +46,10 @@ impl Case<'_> {
         (per_op.unwrap_or(mei), per_op.is_some())
     }
 
+    fn is_rare(&self) -> bool {
+        self.metric.measure().events == Events::Rare
+    }
+
     fn data(&self) -> Data<'_> {
         Data { pairs: self.pairs, control: self.control, spreads: &self.spreads }
     }
@@ -52,7 +57,7 @@ impl Case<'_> {
     /// All figures except the interval and what depends on the report's other verdicts.
     pub(crate) fn judge(&self) -> Verdict {
         let mut verdict = self.blank();
-        let votes = (self.metric.measure().events == Events::Rare).then(|| self.pairs.votes());
+        let votes = self.is_rare().then(|| self.pairs.votes());
         let question = self.question(verdict.mei, votes.as_deref());
         let shown = walk(&self.data(), &question);
         verdict.p_seq = shown.p_seq.min(1.0);
@@ -126,7 +131,7 @@ impl Case<'_> {
         let scale = self.pairs.scale(self.pairs.len());
         let contrasts = self.pairs.contrasts(scale, blocks).filter(|some| !some.is_empty())?;
         let (place, spread) = self.last_look();
-        let estimate = Estimate::of(&contrasts, spread);
+        let estimate = Estimate::of(&contrasts, spread, ceiling::holds(scale, self.is_rare()));
         let half_width = estimate.half_width(error * self.rules.looks[place].spend / 2.0);
         // Blocks that are all equal do not prove that there is no noise.
         let is_known = half_width.is_finite() && estimate.variance != 0.0;
@@ -195,7 +200,7 @@ impl Case<'_> {
     fn describe(&self, contrasts: &[f64], scale: Scale, question: &Question, verdict: &mut Verdict) {
         let (place, spread) = self.last_look();
         let used = &contrasts[..verdict.blocks];
-        let now = Estimate::of(used, spread);
+        let now = Estimate::of(used, spread, ceiling::holds(scale, self.is_rare()));
         verdict.ratio = scale.ratio(now.mean);
         verdict.huber_ratio = scale.ratio(shape::huber(used));
         verdict.block_sd = now.variance.sqrt();

@@ -9,6 +9,7 @@
 
 mod adjust;
 pub mod bisect;
+mod ceiling;
 pub mod counts;
 pub mod course;
 mod cuts;

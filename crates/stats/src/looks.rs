@@ -5,6 +5,7 @@
 //! of looks). What a look has shown is kept whatever later looks show, so the errors hold for any stopping
 //! rule, or none. A tag marks decisions that later blocks do not support.
 
+use crate::ceiling::{self, Ceiling};
 use crate::direction::Direction;
 use crate::distribution::{t_two_sided, t_upper};
 use crate::exact::{self, Exact, ROUNDING, chance};
@@ -28,18 +29,22 @@ pub(crate) struct Estimate {
     pub(crate) moderated: f64,
     pub(crate) df: f64,
     shared: HostShare,
+    /// For changes beyond any noise, if the noise of these contrasts has a ceiling.
+    ceiling: Option<Ceiling>,
 }
 
 impl Estimate {
-    /// Needs at least one contrast.
-    pub(crate) fn of(contrasts: &[f64], spread: &Spread) -> Estimate {
+    /// Needs at least one contrast. With a ceiling if their noise has one.
+    pub(crate) fn of(contrasts: &[f64], spread: &Spread, has_ceiling: bool) -> Estimate {
         let blocks = contrasts.len();
         let variance = variance(contrasts);
         let (moderated, df) = match blocks {
             1 => spread.moderate(0.0, 0.0),
             _ => spread.moderate(variance, blocks as f64 - 1.0),
         };
-        Estimate { blocks, mean: mean(contrasts), variance, moderated, df, shared: spread.shared }
+        let (mean, shared) = (mean(contrasts), spread.shared);
+        let ceiling = (has_ceiling && shared.share == 0.0).then(|| Ceiling::of(blocks, variance));
+        Estimate { blocks, mean, variance, moderated, df, shared, ceiling: ceiling.flatten() }
     }
 
     /// Standard error of the mean.
@@ -49,7 +54,11 @@ impl Estimate {
 
     /// Half width of an interval that misses on either side with probability `tail`.
     pub(crate) fn half_width(&self, tail: f64) -> f64 {
-        self.quantile(tail) * self.error()
+        let Some(ceiling) = self.ceiling else {
+            return self.quantile(tail) * self.error();
+        };
+        let by_noise = self.quantile(tail * (1.0 - ceiling::SHARE)) * self.error();
+        by_noise.min(ceiling.half_width(tail * ceiling::SHARE))
     }
 
     /// Standard errors that are exceeded on either side with probability `tail`.
@@ -68,6 +77,9 @@ impl Estimate {
         }
         let t = self.mean / self.error();
         let rest = t_two_sided(t, self.df);
+        if let Some(ceiling) = self.ceiling {
+            return (rest / (1.0 - ceiling::SHARE)).min(ceiling.p(self.mean) / ceiling::SHARE).min(1.0);
+        }
         if self.shared.share == 0.0 {
             return rest;
         }
@@ -206,7 +218,8 @@ fn at_look_exact(data: &Data<'_>, look: &Look, question: &Question, exact: Exact
 fn at_look(data: &Data<'_>, look: &Look, spread: &Spread, question: &Question) -> Option<LookResult> {
     let scale = data.pairs.scale(look.blocks);
     let (low, high) = question.band(scale);
-    let estimate = Estimate::of(&data.pairs.contrasts(scale, look.blocks)?, spread);
+    let contrasts = data.pairs.contrasts(scale, look.blocks)?;
+    let estimate = Estimate::of(&contrasts, spread, ceiling::holds(scale, question.is_rare()));
     let p_min = question.p_min(data, look, &estimate);
     let may_be_significant = p_min <= question.alpha * look.spend;
     let half_width = estimate.half_width(question.alpha * look.spend / 2.0);
@@ -314,9 +327,14 @@ pub(crate) fn predict(
         let for_change = for_distance(question.alpha * look.spend / 2.0, now.mean.abs());
         for_change.min(for_distance(question.tost_alpha * look.spend, to_band)).ceil() as usize
     };
+    let is_beyond_noise = |look: &Look| {
+        let at_look = Ceiling::of(look.blocks, now.variance).filter(|_| now.ceiling.is_some());
+        let width = |tail: f64| at_look.map_or(f64::INFINITY, |ceiling| ceiling.half_width(tail));
+        width(question.alpha * look.spend * ceiling::SHARE / 2.0) + width(0.2) < now.mean.abs()
+    };
     let ahead = question.looks.iter().filter(|look| look.blocks > now.blocks);
     for look in ahead {
-        if needed(look, look.blocks) <= look.blocks {
+        if needed(look, look.blocks) <= look.blocks || is_beyond_noise(look) {
             return Some((look.blocks - now.blocks, true));
         }
     }

@@ -123,7 +123,7 @@ fn detectable_change_has_80_percent_power() {
     for _ in 0..draws {
         let sd = block_sd / rng.mean_square(6.0).sqrt();
         let noise: Vec<f64> = rng.normals(blocks).into_iter().map(|z| sd * z).collect();
-        let now = Estimate::of(&noise, &spread);
+        let now = Estimate::of(&noise, &spread, true);
         let tail = question.alpha * question.looks[2].spend / 2.0;
         let change = now.half_width(tail) + now.half_width(0.2);
         found += u32::from(now.mean + change > now.half_width(tail));
@@ -147,6 +147,7 @@ fn predictions_follow_the_formula() {
             moderated: spread.variance,
             df: spread.df,
             shared: spread.shared,
+            ceiling: None,
         };
         predict(&now, &spread, Scale::Log, &question).unwrap()
     };
@@ -183,13 +184,28 @@ fn decisions_are_kept_and_disagreement_is_marked() {
     assert!(left.within && left.disagree, "{left:?}");
 }
 
-/// The p value is the error whose interval ends at 0, also if tests have something in common.
+/// The p value is the error whose interval ends at 0, whichever test shows the change.
+#[test]
+fn p_and_interval_agree_beyond_noise() {
+    for noise in [0.01, 0.2] {
+        for mean in [0.05, 0.5, 3.0] {
+            let estimate = Estimate::of(&[mean - noise, mean, mean + noise], &Spread::UNKNOWN, true);
+            let p = estimate.p();
+            assert!(
+                p == 1.0 || (estimate.half_width(p / 2.0) / mean - 1.0).abs() < 1e-3,
+                "{mean}, {noise}: {p}"
+            );
+        }
+    }
+}
+
+/// The same if tests have something in common.
 #[test]
 fn p_and_interval_agree_over_hosts() {
     let spread =
         Spread { shared: HostShare { share: 0.3, df: 2.0 }, variance: 1e-4, df: 12.0, ..Spread::UNKNOWN };
     for mean in [0.005, 0.03, 0.2] {
-        let estimate = Estimate::of(&[mean - 0.01, mean, mean + 0.01], &spread);
+        let estimate = Estimate::of(&[mean - 0.01, mean, mean + 0.01], &spread, true);
         let p = estimate.p();
         assert!((estimate.half_width(p / 2.0) / mean - 1.0).abs() < 1e-2, "{mean}: {p}");
         // Wider than if nothing were shared, and narrower than if all were.

@@ -153,6 +153,34 @@ fn a_run_that_goes_on_after_its_end_keeps_its_errors() {
     assert!(share(at_end, all) < 0.5 && share(at_end + later, all) > 0.9, "{at_end} and {later} of {all}");
 }
 
+/// Two tests, which learn nothing from each other, in three blocks: a change of eight times is found at a block sd of 20
+/// %, and equal arms are not called changed where blocks differ by up to 50 %.
+#[test]
+fn changes_beyond_any_noise_are_found_in_three_blocks() {
+    let mut rng = Rng::new(43);
+    let rules = Rules::default().ending_after(3);
+    let mut run = |ratio: f64, block_sd: f64, reports: usize| {
+        let ratios = vec![ratio];
+        let model = Blocks { tests: 2, ratios, control: false, block_sd, spread_df: 20.0, ..REPORT };
+        let (mut changed, mut all) = (0, 0);
+        for _ in 0..reports {
+            let (of_report, verdicts) = changes(&model.draw(&mut rng, 3), 1, &rules);
+            changed += of_report;
+            all += verdicts;
+        }
+        (changed, all)
+    };
+    for block_sd in [0.05, 0.15, 0.3, 0.5] {
+        let (changed, all) = run(1.0, block_sd, 5_000);
+        // A rate of 0.1 % gives more than 20 with a probability of 0.2 %.
+        assert!(all == 10_000 && changed <= 20, "{block_sd}: {changed} of {all}");
+    }
+    for ratio in [8.0, 0.125] {
+        let (changed, all) = run(ratio, 0.2, 500);
+        assert!(share(changed, all) > 0.99, "{ratio}: {changed} of {all}");
+    }
+}
+
 /// Counters whose blocks differ only by events of one size, equally probable in any arm's block: over all
 /// looks they are called changed as rarely as anything else, with or without additional noise.
 #[test]
