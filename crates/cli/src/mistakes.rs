@@ -11,6 +11,7 @@ use rqps_executor::{Error, Examined, Ingredients, Without};
 use rqps_model::natural;
 use rqps_plan::{Arm, Plan, PlanErrors};
 use rqps_servers::HostLimits;
+use std::collections::BTreeSet;
 
 /// What is known of arms before their builds are fetched.
 pub struct Foreseen {
@@ -50,6 +51,25 @@ pub fn foresee((arms, are_all): (&[Arm], bool), limits: &HostLimits, dirs: &Dirs
     mistakes.sort_by(|one, other| natural(one, other));
     let unchecked = unchecked_configs(&known, &ingredients);
     Ok(Foreseen { ingredients, without, unchecked, mistakes })
+}
+
+/// Versions of arms that were never published, as a run would find; warns of those for which nobody can be asked.
+pub fn unpublished(arms: &[Arm], dirs: &Dirs) -> Vec<String> {
+    let mut mistakes = Vec::new();
+    let mut asked = BTreeSet::new();
+    for Arm { name, build, .. } in arms {
+        if !asked.insert(build.to_string()) {
+            continue;
+        }
+        match with_quiet_spinner("looking builds up", || rqps_builds::check_published(dirs, build)) {
+            Ok(()) => {}
+            Err(rqps_builds::Error::Unreachable { dbms, request, reason, .. }) => out::message(&format!(
+                "warning: arm {name}: whether {dbms} {request} exists is not known, since nobody could be asked: {reason}"
+            )),
+            Err(error) => mistakes.push(format!("arm {name}: {error}")),
+        }
+    }
+    mistakes
 }
 
 fn unchecked_configs(arms: &[Arm], ingredients: &[Ingredients]) -> Vec<String> {
