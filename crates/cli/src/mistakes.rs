@@ -32,7 +32,8 @@ pub fn foresee((arms, are_all): (&[Arm], bool), limits: &HostLimits, dirs: &Dirs
     let (mut known, mut ingredients, mut mistakes) = (Vec::new(), Vec::new(), Vec::new());
     for (arm, foreseen) in arms.iter().zip(rqps_executor::foresee(&KIT, arms, limits, dirs)) {
         match foreseen {
-            Ok(one) => {
+            Ok((one, wrong)) => {
+                mistakes.extend(wrong.map(|error| format!("arm {}: {error}", arm.name)));
                 known.push(arm.clone());
                 ingredients.push(one);
             }
@@ -96,7 +97,8 @@ pub fn complete(context: &Context, mut errors: PlanErrors) -> Usage {
     // What the host has a part in can wait.
     if let Ok(found) = foresee((&errors.arms, errors.has_all_arms), &limits, &context.dirs) {
         found.unchecked.iter().for_each(|text| out::message(text));
-        errors.elsewhere.extend(found.mistakes);
+        let is_told = |text: &String| errors.problems.iter().any(|one| text.ends_with(&one.what));
+        errors.elsewhere.extend(found.mistakes.into_iter().filter(|text| !is_told(text)));
     }
     Usage(errors.to_string())
 }

@@ -29,9 +29,14 @@ pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Re
 }
 
 /// What [`resolve`] will get for each of some arms, as far as it is here: it neither downloads nor compiles, and builds
-/// that are not here are known by name alone.
-pub fn foresee(kit: &Kit, arms: &[Arm], limits: &HostLimits, dirs: &Dirs) -> Vec<Result<Ingredients>> {
-    let foreseen = |arm: &Arm| -> Result<Ingredients> {
+/// that are not here are known by name alone. Of an own config with wrong lines the rest, with their error.
+pub fn foresee(
+    kit: &Kit,
+    arms: &[Arm],
+    limits: &HostLimits,
+    dirs: &Dirs,
+) -> Vec<Result<(Ingredients, Option<Error>)>> {
+    let foreseen = |arm: &Arm| -> Result<(Ingredients, Option<Error>)> {
         let build = match arm.build.source {
             BuildSource::Path(_) => {
                 let system = kit.system(arm.build.dbms)?;
@@ -39,7 +44,13 @@ pub fn foresee(kit: &Kit, arms: &[Arm], limits: &HostLimits, dirs: &Dirs) -> Vec
             }
             BuildSource::Version(_) | BuildSource::Source(_) => rqps_builds::foresee(dirs, &arm.build)?,
         };
-        with_config(kit, (arm, (build, Vec::new())), limits)
+        if !rqps_servers::is_file(&arm.config) {
+            return Ok((with_config(kit, (arm, (build, Vec::new())), limits)?, None));
+        }
+        let system = kit.system(build.dbms)?;
+        let (config, wrong) =
+            rqps_servers::config_in_part(build.dbms, &build.version, &arm.config, limits)?;
+        Ok((Ingredients { build, copies: Vec::new(), config, system }, wrong.map(Error::from)))
     };
     arms.iter().map(foreseen).collect()
 }

@@ -157,6 +157,19 @@ fn mistakes_of_all_kinds_are_told_in_one_list() {
         }
     }
     assert!(!bench.results().exists());
+    // Neither a wrong line nor a missing file hides what else is wrong.
+    write("mine.conf", "shared_bufers = 32MB\nwork_mem 16MB extra\ninclude 'none.conf'\njitt = off\n");
+    let plan = bench.exact_plan_text(&format!("[workload]\nrows = 1_000\n{}", arm("a", &version)));
+    let told = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(2).stderr;
+    for words in [
+        of_config[0],
+        "mine.conf:2: `extra` after the value of `work_mem`: ",
+        "; line 3: cannot read config ",
+        "mine.conf:4: no version measured here knows `jitt`. Did you mean `jit`?",
+        "3 mistakes in ",
+    ] {
+        assert_eq!(told.matches(words).count(), 1, "{words:?} in\n{told}");
+    }
 }
 
 /// A server starts without them, so that nobody would hear of it.
@@ -166,7 +179,8 @@ fn a_plugin_or_a_library_that_a_build_lacks_is_told() {
     let version = exact_version("18");
     let mysql = "[mysqld]\nplugin-load-add = no_such_plugin.so\n";
     std::fs::write(bench.path().join("mine.cnf"), mysql).unwrap();
-    std::fs::write(bench.path().join("mine.conf"), "shared_preload_libraries = auto_explan\n").unwrap();
+    let write = |text: &str| std::fs::write(bench.path().join("mine.conf"), text).unwrap();
+    write("shared_preload_libraries = pg_cron\n");
     let arm = |name: &str, build: &str, config: &str| {
         format!("[[arm]]\nname = \"{name}\"\nbuild = \"{build}\"\nconfig = \"./{config}\"\n")
     };
@@ -178,9 +192,15 @@ fn a_plugin_or_a_library_that_a_build_lacks_is_told() {
     let told = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(0).stderr;
     for words in [
         "left out of a: plugin_load_add = no_such_plugin.so (",
-        "left out of b: shared_preload_libraries = auto_explan (not available in this build: auto_explan; did you mean \
-         auto_explain?)",
+        "left out of b: shared_preload_libraries = pg_cron (not available in this build: pg_cron)",
     ] {
+        assert!(told.contains(words), "no {words:?} in\n{told}");
+    }
+    write("work_mem = '4MB'\nshared_preload_libraries = 'pg_cron,auto_explan'\n");
+    let words = "mine.conf:2: `shared_preload_libraries`: no version measured here has `auto_explan`. Did you mean \
+         `auto_explain`?";
+    for verb in [vec!["plan", "check"], vec!["run"]] {
+        let told = bench.call(&[verb, vec![plan.to_str().unwrap()]].concat()).expect(2).stderr;
         assert!(told.contains(words), "no {words:?} in\n{told}");
     }
 }
