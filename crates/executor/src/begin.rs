@@ -5,7 +5,7 @@ use crate::arm::{Ingredients, recorded};
 use crate::describe::{DRIVER, meta, steps};
 use crate::error::{Error, Result};
 use crate::inputs;
-use crate::isolated;
+use crate::isolated::{self, Given};
 use crate::kit::{Host, Kit};
 use crate::place::Place;
 use crate::run::Execution;
@@ -179,6 +179,7 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
         }
         _ => {}
     }
+    let mut doubt = None;
     if isolated && (more.is_some() || run.status.status == Status::Complete) {
         // Known before anything is loaded.
         inputs::check(&run.folder)?;
@@ -188,13 +189,19 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
         }
         let Some(more) = more else { return Err(Error::Ended(path.to_owned())) };
         let has_data = Place::of(dirs, &run.folder).path().is_some();
-        if let Some(why) = isolated::too_short(&plan, &run, more, has_data)? {
-            let given = duration_text(more.as_secs_f64());
-            return Err(Error::TooShort { path: path.to_owned(), given, why });
+        match isolated::given(&plan, &run, more, has_data)? {
+            Given::Measures { doubt: found } => doubt = found,
+            Given::TooShort(why) => {
+                let given = duration_text(more.as_secs_f64());
+                return Err(Error::TooShort { path: path.to_owned(), given, why });
+            }
         }
     }
     let mut execution = reopened(kit, &run, writer, (dirs, other_host), watch)?;
     execution.restore(&run)?;
+    if let Some(doubt) = doubt {
+        execution.add_note(format!("note: {doubt}, to judge by the noise so far; it is measured as asked for"));
+    }
     if let Some(more) = more {
         execution.give_time(more);
     }
