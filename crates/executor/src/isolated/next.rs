@@ -320,9 +320,9 @@ fn undecided(
             let short_text = format!("after {after} the rest of the budget would decide nothing more");
             return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {none}"), &short_text);
         }
-        let resume_s = seconds_to_decide(run, verdicts, &open);
+        let takes = verdicts.seconds_of_resume(run).map(|seconds| format!(", which takes about {}", about(seconds)));
         doubt.get_or_insert_with(|| {
-            format!("so much time will probably decide none of {others}, which takes about {}", about(resume_s))
+            format!("so much time will probably decide none of {others}{}", takes.unwrap_or_default())
         });
     }
     let Room { chosen, left_s } = room;
@@ -406,12 +406,6 @@ impl Room {
     }
 }
 
-/// Seconds of a resume that decides those of the open verdicts which more blocks can decide.
-fn seconds_to_decide(run: &Run, verdicts: &RunVerdicts, open: &[&Verdict]) -> f64 {
-    let blocks = open.iter().filter_map(|one| verdicts.blocks_needed(one)).max().unwrap_or(0);
-    seconds_of_resume(run, (blocks, verdicts.seconds_to_decide(|_| false)), true)
-}
-
 /// Ends a run of which more time would decide more of the `open` verdicts, after so many that were reached.
 fn stop_for_now(
     (run, verdicts): (&Run, &RunVerdicts),
@@ -419,16 +413,15 @@ fn stop_for_now(
     why: &str,
     short_text: &str,
 ) -> Outlook {
-    let resume_s = seconds_to_decide(run, verdicts, open);
+    let resume_s = verdicts.seconds_of_resume(run);
     let decidable = open.iter().filter(|one| verdicts.blocks_needed(one).is_some()).count();
-    let why = match (decidable, open.len()) {
-        (0, _) => why.to_owned(),
-        (1, 1) => format!("{why}. About {} more would probably decide it", about(resume_s)),
-        (some, all) if some == all => format!("{why}. About {} more would probably decide them", about(resume_s)),
-        (some, _) => format!("{why}. About {} more would probably decide {some} of them", about(resume_s)),
+    let them = match (decidable, open.len()) {
+        (1, 1) => "it".to_owned(),
+        (some, all) if some == all => "them".to_owned(),
+        (some, _) => format!("{some} of them"),
     };
-    let resume_s = Some(resume_s).filter(|_| decidable > 0);
-    let stop = Stop::new(&why, short_text);
+    let more = resume_s.map(|seconds| format!(". About {} more would probably decide {them}", about(seconds)));
+    let stop = Stop::new(&format!("{why}{}", more.unwrap_or_default()), short_text);
     Stop { resume_s, is_without_verdict: reached == 0, ..stop }.outlook()
 }
 
