@@ -125,6 +125,9 @@ pub(crate) fn spent(run: &Run) -> Duration {
     Duration::from_millis(blocks.chain(loads).map(|ms| ms.max(0) as u64).sum())
 }
 
+/// The part of the method that tells where instruction counts come from.
+const INSTRUCTIONS: &str = "instructions";
+
 enum Ended {
     Done,
     /// The block is void, for this reason.
@@ -135,12 +138,16 @@ impl Blocks<'_> {
     /// Measures blocks until nothing is left to measure.
     pub fn run(&mut self, control: &mut RunControl<'_>) -> Result<Ending> {
         let start = Instant::now();
-        let is_new = self.writer.run()?.blocks.is_empty();
+        let run = self.writer.run()?;
+        let is_new = run.blocks.is_empty();
         let left = (is_new || self.forecast.is_told).then(|| self.forecast.left());
         self.record_progress(0.0, left, control)?;
         let counting = count::source(&self.setup.plan);
-        if self.setup.plan.work.can_count_instructions() {
-            self.writer.add_method("instructions", &counting.text)?;
+        // The process that began the run knows whether it was the plan or its budget that turned counting off.
+        let is_known = run.meta.method.iter().any(|setting| setting.name == INSTRUCTIONS);
+        let is_wanted = self.setup.plan.blocks().count_instructions;
+        if self.setup.plan.work.can_count_instructions() && (is_wanted || !is_known) {
+            self.writer.add_method(INSTRUCTIONS, &counting.text)?;
         }
         // Of a run that was killed while it removed its data, these are not made again.
         let ended = match self.ended_before()? {
