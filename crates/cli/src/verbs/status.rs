@@ -165,7 +165,8 @@ fn summary_lines(
     estimate: &Estimate,
 ) -> Vec<String> {
     // As reports say of a run that tells what ended it.
-    let word = if state == "complete" && estimate.reason.is_some() { "ended" } else { state };
+    let is_ended = state == "complete" && estimate.reason.is_some();
+    let word = if is_ended { "ended" } else { state };
     let painted = match tint_of_state(state).filter(|_| context.color) {
         Some(tint) => tint.paint(word),
         None => word.to_owned(),
@@ -199,14 +200,16 @@ fn summary_lines(
         lines.extend(cut_off::kept(run).map(|kept| format!("kept: {kept}")));
         lines.push(format!("to continue: rqps resume {}", run.folder.name()));
     }
-    lines.extend(command_of_ended(run, state).map(|command| format!("to continue: {command}")));
+    if let Some(command) = is_ended.then(|| command_of_ended(run)).flatten() {
+        lines.push(format!("to continue: {command}"));
+    }
     lines.extend(run.folder.in_use_by().map(|pid| format!("running, PID {pid}")));
     lines
 }
 
 /// What decides more of a run of blocks that has ended, as reports tell it; `None` if probably nothing does.
-fn command_of_ended(run: &Run, state: &str) -> Option<String> {
-    if state != "complete" || run.meta.protocol != Protocol::Isolated.key() {
+fn command_of_ended(run: &Run) -> Option<String> {
+    if run.meta.protocol != Protocol::Isolated.key() {
         return None;
     }
     let verdicts = judge_run(run, &rules_of(run).ok()?).ok()?;

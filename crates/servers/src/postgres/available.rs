@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rqps_model::{LeftOut, nearest};
+use rqps_model::{LeftOut, if_meant, nearest};
 
 /// Options whose values the operating system provides.
 pub(crate) const OF_MACHINE: [&str; 6] =
@@ -55,8 +55,7 @@ pub(crate) fn missing(bin_dir: &Path, (option, value): (&str, &str)) -> Option<(
     if missing.is_empty() {
         return None;
     }
-    let meant = missing.iter().find_map(|name| meant(name, &known));
-    let question = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
+    let question = if_meant(missing.iter().find_map(|name| meant(name, &known)));
     let (missing, here) = (missing.join(", "), here.join(", "));
     let kept = if here.is_empty() { String::new() } else { format!("; kept: {here}") };
     let reason = format!("{NOT_IN_BUILD}: {missing}{kept}{question}");
