@@ -340,20 +340,12 @@ fn undecided(
         budget_s: left.map(|left| left.as_secs_f64()),
         verdicts_within_s: None,
     };
-    let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
-    let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
-    let others = open.len() - rates - costs - stalls;
-    let stalls = if stalls > 0 { format!(", {stalls} stalls") } else { String::new() };
-    let others = if others > 0 { format!(", {others} of log or fsyncs") } else { String::new() };
     let tests = match &doubt {
         Some(doubt) => format!("{}; {doubt}", counted(chosen.len(), "test")),
         None => part_of(chosen.len(), counted(needs.len(), "test that more blocks can decide")),
     };
     Outlook {
-        why: format!(
-            "block {}: {tests}; {state}; inconclusive: {rates} rates, {costs} costs{stalls}{others}",
-            next_number(run)
-        ),
+        why: format!("block {}: {tests}; {state}; inconclusive: {}", next_number(run), kinds(&open)),
         share: OF_FIRST_VERDICTS + (1.0 - OF_FIRST_VERDICTS) * done as f64 / all.len().max(1) as f64,
         ahead: Some(ahead),
         open: Some(needs.len()),
@@ -361,6 +353,16 @@ fn undecided(
         cost_decided: cost_decided(verdicts),
         doubt: doubt.map(|doubt| format!("{state}; {doubt}")),
     }
+}
+
+/// `3 rates, 1 costs, 2 stalls`
+fn kinds(open: &[&Verdict]) -> String {
+    let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
+    let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
+    let others = open.len() - rates - costs - stalls;
+    let stalls = if stalls > 0 { format!(", {stalls} stalls") } else { String::new() };
+    let others = if others > 0 { format!(", {others} of log or fsyncs") } else { String::new() };
+    format!("{rates} rates, {costs} costs{stalls}{others}")
 }
 
 /// By test, the fewest further blocks that decide one of its open verdicts.
