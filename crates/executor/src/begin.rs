@@ -48,8 +48,7 @@ pub fn foresee(
             return Ok((with_config(kit, (arm, (build, Vec::new())), limits)?, None));
         }
         let system = kit.system(build.dbms)?;
-        let (config, wrong) =
-            rqps_servers::config_in_part(build.dbms, &build.version, &arm.config, limits)?;
+        let (config, wrong) = rqps_servers::config_in_part(build.dbms, &build.version, &arm.config, limits)?;
         Ok((Ingredients { build, copies: Vec::new(), config, system }, wrong.map(Error::from)))
     };
     arms.iter().map(foreseen).collect()
@@ -200,7 +199,8 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
     let mut execution = reopened(kit, &run, writer, (dirs, other_host), watch)?;
     execution.restore(&run)?;
     if let Some(doubt) = doubt {
-        execution.add_note(format!("note: {doubt}, to judge by the noise so far; it is measured as asked for"));
+        execution
+            .add_note(format!("note: {doubt}, to judge by the noise so far; it is measured as asked for"));
     }
     if let Some(more) = more {
         execution.give_time(more);

@@ -181,7 +181,8 @@ fn misspelled_in_own_configs(arms: &[Arm], ingredients: &[Ingredients]) -> Vec<S
     }
     let mut mistakes = Vec::new();
     for ((config, Misspelled { option, part, meant }), lack) in found {
-        let users = || own().filter(|(_, of_arm)| of_arm.config.name == config && has(&of_arm.config, &option));
+        let users =
+            || own().filter(|(_, of_arm)| of_arm.config.name == config && has(&of_arm.config, &option));
         if let Some((arm, _)) = users().next().filter(|_| users().count() == lack) {
             let place = place_of(&arm.config, &option);
             mistakes.push(format!(

@@ -7,8 +7,7 @@ use std::rc::Rc;
 use rqps_model::{self as model, Group, Settle, Unit};
 use rqps_stats::Metric;
 use rqps_store::{
-    Arm, Load, Outcome, PROFILE_KIND, PlannedStep, RATE_WAS_SET, Recorded, Role, Run, Status,
-    Window,
+    Arm, Load, Outcome, PROFILE_KIND, PlannedStep, RATE_WAS_SET, Recorded, Role, Run, Status, Window,
 };
 
 use crate::background::Background;

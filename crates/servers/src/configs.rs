@@ -540,7 +540,8 @@ mod tests {
         let message = load("include_dir 'none.d'").unwrap_err().to_string();
         assert!(message.contains("none.d"), "{message}");
         fs::write(more.join("30.conf"), "jit = on\njit\n").unwrap();
-        let message = load("jit\ninclude 'none.conf'\ninclude_dir 'conf.d'\nx = a b").unwrap_err().to_string();
+        let message =
+            load("jit\ninclude 'none.conf'\ninclude_dir 'conf.d'\nx = a b").unwrap_err().to_string();
         let of = |place: &str| message.matches(place).count();
         assert!(of("mine.conf:1: ") == 1 && of("; line 2: cannot read config") == 1, "{message}");
         assert!(of("/30.conf:2: ") == 1 && of("mine.conf:4: ") == 1, "{message}");

@@ -37,8 +37,8 @@ mod wrong_lines;
 
 pub use config::{Config, ShippedConfig, ValueBefore, cache_bytes, log_bytes, session_bytes};
 pub use configs::{
-    config_from_text, config_in_part, config_with, is_file, load_config, load_config_for, refused_lines, shipped_configs,
-    text_with_files,
+    config_from_text, config_in_part, config_with, is_file, load_config, load_config_for, refused_lines,
+    shipped_configs, text_with_files,
 };
 pub use error::{Error, Result, Why};
 pub use host::HostLimits;
@@ -52,5 +52,6 @@ pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};
 pub use systems::is_damage;
 pub use unknown::{
-    Misspelled, UnknownOption, defaults_of, known_among, lacking, misspelled, refused_options, unknown_options,
+    Misspelled, UnknownOption, defaults_of, known_among, lacking, misspelled, refused_options,
+    unknown_options,
 };

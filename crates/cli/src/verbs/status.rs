@@ -137,7 +137,8 @@ impl Estimate {
             format!("block {}{}", block.number, last.unwrap_or_default())
         });
         Self {
-            share: progress.map(|progress| if is_running { progress.share_at(now_ms()) } else { progress.share }),
+            share: progress
+                .map(|progress| if is_running { progress.share_at(now_ms()) } else { progress.share }),
             left: progress
                 .and_then(|progress| {
                     let seconds = (progress.ends_at_ms? - now_ms()) as f64 / 1e3;

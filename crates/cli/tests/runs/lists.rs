@@ -78,7 +78,10 @@ fn status_names_what_ended_a_run_and_what_continues_it() {
     writer.set_status(Status::Complete, Some(why)).unwrap();
     drop(writer);
     let told = bench.call(&["status"]).expect(0).stdout;
-    assert!(told.contains(": ended, 5 blocks done\n") && told.contains(&format!("reason: {why}\n")), "{told}");
+    assert!(
+        told.contains(": ended, 5 blocks done\n") && told.contains(&format!("reason: {why}\n")),
+        "{told}"
+    );
     let shown = bench.call(&["show"]).expect(0).stdout;
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     let command = told.lines().find_map(|line| line.strip_prefix("to continue: ")).unwrap();

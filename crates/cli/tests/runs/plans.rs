@@ -68,7 +68,8 @@ fn a_check_refuses_what_a_run_refuses() {
         "misspelled.conf:1: no version measured here knows `shared_bufers`. Did you mean `shared_buffers`?";
     assert!(said.contains(words), "{said}");
     let unseen = version_not_here("18");
-    let said = checked(&good.replace("./small.conf", "./misspelled.conf").replace(&version, &unseen), 0).stderr;
+    let said =
+        checked(&good.replace("./small.conf", "./misspelled.conf").replace(&version, &unseen), 0).stderr;
     let words = format!("misspelled.conf are not checked for postgres-{unseen}, which is not installed");
     assert!(said.contains(&words), "{said}");
     // The series has no release of that number.
@@ -79,7 +80,8 @@ fn a_check_refuses_what_a_run_refuses() {
         _ => "warning: arm a: whether postgres 18.999 exists is not known, since nobody could be asked: ",
     };
     assert!(ended.stderr.contains(words), "{}", ended.stderr);
-    let mysql = good.replace(&format!("postgres-{version}"), "mysql-8.0.999").replace("./small.conf", "sized");
+    let mysql =
+        good.replace(&format!("postgres-{version}"), "mysql-8.0.999").replace("./small.conf", "sized");
     let said = checked(&mysql, 2).stderr;
     assert!(said.contains("arm a: no known published build of mysql 8.0.999; "), "{said}");
     for (from, to, words) in [

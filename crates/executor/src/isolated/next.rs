@@ -207,7 +207,9 @@ fn first_blocks(
             measured: if known.is_some() { lowest } else { 0 },
             until: if has_looked { Until::End } else { Until::FirstVerdicts },
             budget_s: left_s.filter(|_| is_asked && has_looked),
-            verdicts_within_s: left_s.filter(|_| !is_promised && !has_looked).map(|left| left + may_be_over_s),
+            verdicts_within_s: left_s
+                .filter(|_| !is_promised && !has_looked)
+                .map(|left| left + may_be_over_s),
         }),
         open: None,
         what: Next::Measure { tests, windows_of_reads: plan.blocks().windows },
@@ -313,14 +315,20 @@ fn undecided(
         let after = blocks_text(run, verdicts.blocks_done, blocks_max);
         if room.chosen.is_empty() {
             let why = format!("{state}; the budget was used up before it could decide {others}");
-            return stop_for_now((run, verdicts), (&open, done), &why, &format!("budget used up after {after}"));
+            return stop_for_now(
+                (run, verdicts),
+                (&open, done),
+                &why,
+                &format!("budget used up after {after}"),
+            );
         }
         let none = format!("the rest of the budget would decide none of {others}");
         if !is_asked {
             let short_text = format!("after {after} the rest of the budget would decide nothing more");
             return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {none}"), &short_text);
         }
-        let takes = verdicts.seconds_of_resume(run).map(|seconds| format!(", which takes about {}", about(seconds)));
+        let takes =
+            verdicts.seconds_of_resume(run).map(|seconds| format!(", which takes about {}", about(seconds)));
         doubt.get_or_insert_with(|| {
             format!("so much time will probably decide none of {others}{}", takes.unwrap_or_default())
         });
@@ -422,7 +430,8 @@ fn stop_for_now(
         (some, all) if some == all => "them".to_owned(),
         (some, _) => format!("{some} of them"),
     };
-    let more = resume_s.map(|seconds| format!(". About {} more would probably decide {them}", about(seconds)));
+    let more =
+        resume_s.map(|seconds| format!(". About {} more would probably decide {them}", about(seconds)));
     let stop = Stop::new(&format!("{why}{}", more.unwrap_or_default()), short_text);
     Stop { resume_s, is_without_verdict: reached == 0, ..stop }.outlook()
 }

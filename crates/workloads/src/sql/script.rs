@@ -460,7 +460,10 @@ mod tests {
             ("SELECT 1; BEGIN; SELECT 2", "line 1: BEGIN can only be the first"),
             ("SELECT 1;\nrollback;", "line 2: `rollback` is not supported: a transaction ends with COMMIT"),
             ("BEGIN;\nSELECT 1;\nABORT WORK", "line 3: `ABORT` is not supported"),
-            ("SELECT 1;\nSAVEPOINT a;", "line 2: `SAVEPOINT` is not in a transaction: BEGIN must be the first"),
+            (
+                "SELECT 1;\nSAVEPOINT a;",
+                "line 2: `SAVEPOINT` is not in a transaction: BEGIN must be the first",
+            ),
             ("RELEASE a;\nSELECT 1;", "line 1: `RELEASE` is not in a transaction"),
             ("SELECT 1;\nROLLBACK TO a;", "line 2: `ROLLBACK` is not in a transaction"),
             ("-- rows: many\nSELECT 1", "line 1: write -- rows: and a whole number"),
