@@ -113,6 +113,10 @@ impl Product for FileSystem {
         }
     }
 
+    fn check_published(&self, _: &Dirs, request: &str) -> Result<()> {
+        Err(no_version(request))
+    }
+
     fn install(&self, _: &Dirs, request: &str) -> Result<Build> {
         Err(no_version(request))
     }

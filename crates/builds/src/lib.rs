@@ -39,8 +39,8 @@ pub use error::{Error, Result};
 pub use file_system::is_in_memory;
 pub use guard::run_shim_if_asked;
 pub use obtain::{
-    check_known, check_sources, compile, copies, foresee, install, install_from, list_builds, published,
-    releases, resolve, resolve_watched,
+    check_known, check_published, check_sources, compile, copies, foresee, install, install_from,
+    list_builds, published, releases, resolve, resolve_watched,
 };
 pub use plain_file::{file_meant, open_file, read_text, with_file_meant};
 pub use source::flavour::shipped_flavours;

@@ -49,6 +49,19 @@ pub fn check_known(spec: &BuildSpec) -> Result<()> {
     }
 }
 
+/// Checks that a version was published as which no build is in the cache. Asks the registries and fetches none.
+///
+/// # Errors
+/// If it was not; [`Error::Unreachable`](crate::Error::Unreachable) if nobody can say.
+pub fn check_published(dirs: &Dirs, spec: &BuildSpec) -> Result<()> {
+    match &spec.source {
+        BuildSource::Version(request) if !foresee(dirs, spec)?.is_here() => {
+            products::get(spec.dbms).check_published(dirs, request)
+        }
+        BuildSource::Version(_) | BuildSource::Path(_) | BuildSource::Source(_) => Ok(()),
+    }
+}
+
 /// Resolves the build that a plan names: a published version (see [`install`]), a directory, or source code,
 /// which is compiled unless it is cached. Runs its programs once, so that a missing system library is an
 /// error here and not in the middle of a run.

@@ -25,6 +25,9 @@ pub(crate) trait Product: SourceCode {
     /// Refuses a directory without the programs of a build. Runs none of them.
     fn check_directory(&self, path: &Path) -> Result<()>;
 
+    /// Refuses a version that [`Self::install`] would not find. Fetches none.
+    fn check_published(&self, dirs: &Dirs, request: &str) -> Result<()>;
+
     /// See [`crate::install`].
     fn install(&self, dirs: &Dirs, request: &str) -> Result<Build>;
 

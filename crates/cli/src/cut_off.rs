@@ -59,7 +59,7 @@ pub fn action_name(action: &ActionRecord) -> &str {
 /// What a run that did not end has measured, and what a resume does with the rest.
 pub fn kept(run: &Run) -> Option<String> {
     if run.meta.protocol == "isolated" {
-        let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+        let done = run.blocks_done();
         return Some(match (done, run.loads.is_empty()) {
             (0, true) => "nothing yet: no block was measured to its end".to_owned(),
             (0, false) => "the loads that were made; no block was measured to its end".to_owned(),

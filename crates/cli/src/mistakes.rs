@@ -11,6 +11,7 @@ use rqps_executor::{Error, Examined, Ingredients, Without};
 use rqps_model::natural;
 use rqps_plan::{Arm, Plan, PlanErrors};
 use rqps_servers::HostLimits;
+use std::collections::BTreeSet;
 
 /// What is known of arms before their builds are fetched.
 pub struct Foreseen {
@@ -31,7 +32,8 @@ pub fn foresee((arms, are_all): (&[Arm], bool), limits: &HostLimits, dirs: &Dirs
     let (mut known, mut ingredients, mut mistakes) = (Vec::new(), Vec::new(), Vec::new());
     for (arm, foreseen) in arms.iter().zip(rqps_executor::foresee(&KIT, arms, limits, dirs)) {
         match foreseen {
-            Ok(one) => {
+            Ok((one, wrong)) => {
+                mistakes.extend(wrong.map(|error| format!("arm {}: {error}", arm.name)));
                 known.push(arm.clone());
                 ingredients.push(one);
             }
@@ -50,6 +52,25 @@ pub fn foresee((arms, are_all): (&[Arm], bool), limits: &HostLimits, dirs: &Dirs
     mistakes.sort_by(|one, other| natural(one, other));
     let unchecked = unchecked_configs(&known, &ingredients);
     Ok(Foreseen { ingredients, without, unchecked, mistakes })
+}
+
+/// Versions of arms that were never published, as a run would find; warns of those for which nobody can be asked.
+pub fn unpublished(arms: &[Arm], dirs: &Dirs) -> Vec<String> {
+    let mut mistakes = Vec::new();
+    let mut asked = BTreeSet::new();
+    for Arm { name, build, .. } in arms {
+        if !asked.insert(build.to_string()) {
+            continue;
+        }
+        match with_quiet_spinner("looking builds up", || rqps_builds::check_published(dirs, build)) {
+            Ok(()) => {}
+            Err(rqps_builds::Error::Unreachable { dbms, request, reason, .. }) => out::message(&format!(
+                "warning: arm {name}: whether {dbms} {request} exists is not known, since nobody could be asked: {reason}"
+            )),
+            Err(error) => mistakes.push(format!("arm {name}: {error}")),
+        }
+    }
+    mistakes
 }
 
 fn unchecked_configs(arms: &[Arm], ingredients: &[Ingredients]) -> Vec<String> {
@@ -76,7 +97,8 @@ pub fn complete(context: &Context, mut errors: PlanErrors) -> Usage {
     // What the host has a part in can wait.
     if let Ok(found) = foresee((&errors.arms, errors.has_all_arms), &limits, &context.dirs) {
         found.unchecked.iter().for_each(|text| out::message(text));
-        errors.elsewhere.extend(found.mistakes);
+        let is_told = |text: &String| errors.problems.iter().any(|one| text.ends_with(&one.what));
+        errors.elsewhere.extend(found.mistakes.into_iter().filter(|text| !is_told(text)));
     }
     Usage(errors.to_string())
 }

@@ -5,7 +5,7 @@ use crate::arm::{Ingredients, recorded};
 use crate::describe::{DRIVER, meta, steps};
 use crate::error::{Error, Result};
 use crate::inputs;
-use crate::isolated;
+use crate::isolated::{self, Given};
 use crate::kit::{Host, Kit};
 use crate::place::Place;
 use crate::run::Execution;
@@ -29,9 +29,14 @@ pub fn resolve(kit: &Kit, plan: &Plan, dirs: &Dirs, watch: &mut Watch<'_>) -> Re
 }
 
 /// What [`resolve`] will get for each of some arms, as far as it is here: it neither downloads nor compiles, and builds
-/// that are not here are known by name alone.
-pub fn foresee(kit: &Kit, arms: &[Arm], limits: &HostLimits, dirs: &Dirs) -> Vec<Result<Ingredients>> {
-    let foreseen = |arm: &Arm| -> Result<Ingredients> {
+/// that are not here are known by name alone. Of an own config with wrong lines the rest, with their error.
+pub fn foresee(
+    kit: &Kit,
+    arms: &[Arm],
+    limits: &HostLimits,
+    dirs: &Dirs,
+) -> Vec<Result<(Ingredients, Option<Error>)>> {
+    let foreseen = |arm: &Arm| -> Result<(Ingredients, Option<Error>)> {
         let build = match arm.build.source {
             BuildSource::Path(_) => {
                 let system = kit.system(arm.build.dbms)?;
@@ -39,7 +44,12 @@ pub fn foresee(kit: &Kit, arms: &[Arm], limits: &HostLimits, dirs: &Dirs) -> Vec
             }
             BuildSource::Version(_) | BuildSource::Source(_) => rqps_builds::foresee(dirs, &arm.build)?,
         };
-        with_config(kit, (arm, (build, Vec::new())), limits)
+        if !rqps_servers::is_file(&arm.config) {
+            return Ok((with_config(kit, (arm, (build, Vec::new())), limits)?, None));
+        }
+        let system = kit.system(build.dbms)?;
+        let (config, wrong) = rqps_servers::config_in_part(build.dbms, &build.version, &arm.config, limits)?;
+        Ok((Ingredients { build, copies: Vec::new(), config, system }, wrong.map(Error::from)))
     };
     arms.iter().map(foreseen).collect()
 }
@@ -168,6 +178,7 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
         }
         _ => {}
     }
+    let mut doubt = None;
     if isolated && (more.is_some() || run.status.status == Status::Complete) {
         // Known before anything is loaded.
         inputs::check(&run.folder)?;
@@ -177,13 +188,20 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
         }
         let Some(more) = more else { return Err(Error::Ended(path.to_owned())) };
         let has_data = Place::of(dirs, &run.folder).path().is_some();
-        if let Some(why) = isolated::too_short(&plan, &run, more, has_data)? {
-            let given = duration_text(more.as_secs_f64());
-            return Err(Error::TooShort { path: path.to_owned(), given, why });
+        match isolated::given(&plan, &run, more, has_data)? {
+            Given::Measures { doubt: found } => doubt = found,
+            Given::TooShort(why) => {
+                let given = duration_text(more.as_secs_f64());
+                return Err(Error::TooShort { path: path.to_owned(), given, why });
+            }
         }
     }
     let mut execution = reopened(kit, &run, writer, (dirs, other_host), watch)?;
     execution.restore(&run)?;
+    if let Some(doubt) = doubt {
+        execution
+            .add_note(format!("note: {doubt}, to judge by the noise so far; it is measured as asked for"));
+    }
     if let Some(more) = more {
         execution.give_time(more);
     }

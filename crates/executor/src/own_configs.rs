@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use rqps_builds::Dirs;
 use rqps_model::{LeftOut, sentence};
 use rqps_plan::{Arm, Plan};
-use rqps_servers::{Config, UnknownOption, is_file, is_of_a_plugin};
+use rqps_servers::{Config, Misspelled, UnknownOption, is_file, is_of_a_plugin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -75,7 +75,7 @@ impl fmt::Display for Without {
 /// What is known of the user's own configs before anything is measured.
 #[derive(Debug, Default)]
 pub struct Examined {
-    /// Options that no arm knows, with their places and what to do.
+    /// Options that no arm knows, and libraries that none has, with their places and what to do.
     pub mistakes: Vec<String>,
     /// Options that some arms leave out because their builds do not know them.
     pub without: Vec<Without>,
@@ -164,7 +164,33 @@ pub fn examine_own_configs(
             without.options.insert(option.clone(), missing.clone());
         }
     }
+    mistakes.extend(misspelled_in_own_configs(arms, ingredients));
     Ok(Examined { mistakes, without: without.into_values().collect() })
+}
+
+/// Parts of values, such as libraries, that are probably misspelled: no arm of the config has them. What an arm has, or
+/// resembles nothing, is left out of the others.
+fn misspelled_in_own_configs(arms: &[Arm], ingredients: &[Ingredients]) -> Vec<String> {
+    let own = || arms.iter().zip(ingredients).filter(|(arm, _)| is_file(&arm.config) && !arm.control);
+    // By config, with the number of arms that lack it.
+    let mut found: BTreeMap<(&str, Misspelled), usize> = BTreeMap::new();
+    for (_, Ingredients { build, config, .. }) in own().filter(|(_, of_arm)| of_arm.build.is_here()) {
+        for one in rqps_servers::misspelled(build, config) {
+            *found.entry((&config.name, one)).or_default() += 1;
+        }
+    }
+    let mut mistakes = Vec::new();
+    for ((config, Misspelled { option, part, meant }), lack) in found {
+        let users =
+            || own().filter(|(_, of_arm)| of_arm.config.name == config && has(&of_arm.config, &option));
+        if let Some((arm, _)) = users().next().filter(|_| users().count() == lack) {
+            let place = place_of(&arm.config, &option);
+            mistakes.push(format!(
+                "{place}: `{option}`: no version measured here has `{part}`. Did you mean `{meant}`?"
+            ));
+        }
+    }
+    mistakes
 }
 
 /// Values in own configs that builds refuse, with their places and what the builds say. Some are refused only when a

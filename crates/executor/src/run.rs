@@ -17,7 +17,7 @@ use crate::work::{Done, Task, load, settle, vacuum};
 use rqps_model::{FixedWork, HostFigure};
 use rqps_plan::{Action, ActionKind, LoadDef, Plan, Protocol, Schedule, schedule};
 use rqps_servers::ServerSpec;
-use rqps_store::{ActionRecord, BlockStatus, Moment, Outcome, Run, RunWriter, Status, now_ms};
+use rqps_store::{ActionRecord, Moment, Outcome, Run, RunWriter, Status, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -289,7 +289,7 @@ impl Execution {
 
     fn measure_blocks(&mut self, control: &mut RunControl<'_>) -> Result<Finish> {
         let (limits, run) = (self.limits(), self.writer.run()?);
-        let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+        let done = run.blocks_done();
         let mut blocks = Blocks {
             setup: &self.setup,
             writer: &mut self.writer,

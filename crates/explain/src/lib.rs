@@ -242,23 +242,28 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
     let time_remark = match decompose::instructions_metric(cx.figures) {
         _ if cx.candidate().is_directory() => None,
         _ if cx.decomposition.is_none() => {
-            Some("no CPU times per session, so the time per operation is not split")
+            Some("no CPU times per session, so the time per operation is not split".to_owned())
         }
-        None if !cx.has_independent_tests() => Some(
-            "no instruction counts: there are no hardware counters; only server counters tell more work from slower work",
-        ),
-        None => Some(
-            "no instruction counts: there are no hardware counters, and `count_instructions` was off, by the plan or since its \
-             budget was too short; only server counters tell more work from slower work",
-        ),
+        None => Some(format!(
+            "no instruction counts{}; only server counters tell more work from slower work",
+            why_not_counted(cx)
+        )),
         Some(_) if decompose::is_counted_apart(cx.figures) => Some(
             "instructions were counted in a separate start of the server, not in the measured windows; where a test writes, or \
-             executes 2 % more or fewer of them, CPU time that they do not account for is not called slower or faster work",
+             executes 2 % more or fewer of them, CPU time that they do not account for is not called slower or faster work"
+                .to_owned(),
         ),
         Some(_) => None,
     };
     let one_pass = (!cx.figures.replicated).then_some(one_pass);
-    one_pass.into_iter().chain(after_resume(cx)).chain(time_remark.map(str::to_owned)).collect()
+    one_pass.into_iter().chain(after_resume(cx)).chain(time_remark).collect()
+}
+
+/// `: turned off by the plan (no hardware counters)`, as the run wrote it down.
+fn why_not_counted<'r>(cx: &Context<'r>) -> &'r str {
+    let source = cx.run.meta.method.iter().find(|setting| setting.name == "instructions");
+    let why = source.and_then(|setting| setting.value.strip_prefix("none"));
+    why.filter(|why| !why.is_empty()).unwrap_or(": there are no hardware counters")
 }
 
 /// What a resume measured after what it is compared with.

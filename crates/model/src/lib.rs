@@ -34,7 +34,7 @@ pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, LOADS, Limit, Pacer, Role, Warmup, load_of};
 pub use terms::{SIZE, Terms};
 pub use text::{
-    Natural, clipped, counted, cut, did_you_mean, edit_distance, grouped, natural, nearest, numbers_of,
-    part_of, sentence, short_hash, size_bytes, without_middle,
+    Natural, clipped, counted, cut, did_you_mean, edit_distance, grouped, if_meant, natural, nearest,
+    numbers_of, part_of, sentence, short_hash, size_bytes, without_middle,
 };
 pub use unit::Unit;

@@ -97,6 +97,11 @@ pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>)
     }
 }
 
+/// What a message adds at its end about something unknown, if something is meant: `; did you mean auto_explain?`
+pub fn if_meant(meant: Option<impl Display>) -> String {
+    meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
+}
+
 /// The text with a full stop, unless it ends as a sentence does.
 pub fn sentence(text: &str) -> String {
     let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };

@@ -40,7 +40,7 @@ pub(crate) struct Arms {
     pub base: String,
     /// The DBMSs of the arms, each once, as far as they are known.
     pub dbms: Vec<Dbms>,
-    /// Those in whose builds and configs there is no mistake.
+    /// Those in which there is no mistake, but in the files of their configs.
     pub sound: Vec<Arm>,
 }
 
@@ -49,7 +49,7 @@ struct ReadArm {
     arm: Arm,
     at: Range<usize>,
     dbms: Option<Dbms>,
-    /// Whether there is no mistake in its build and config.
+    /// Whether there is no mistake in it, but in the file of its config.
     is_sound: bool,
     /// Whether its name is known: given, or that of a sound arm.
     is_named: bool,
@@ -141,13 +141,15 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     // Of a wrong build at least its beginning may tell the DBMS.
     let begins = section.node("build").and_then(|(_, node)| node.get_ref().as_str()).unwrap_or_default();
     let named = begins.split(['-', ':', '+']).next().and_then(|name| name.parse().ok());
+    let before_config = problems.count();
     let config = match dbms.as_slice() {
         [] if section.node("config").is_none() && section.node("build").is_some() => None,
         [Dbms::Directory] if section.node("config").is_none() => Some(NO_CONFIG.to_owned()),
         _ => require("config", CONFIG_REMEDY)
             .and_then(|node| read_config(section, "config", node, problems, rules, &dbms)),
     };
-    let is_sound = problems.count() == before;
+    let in_file = config.as_ref().map_or(0, |config| mistakes_in_file(config, problems, before_config));
+    let is_sound = problems.count() - in_file == before;
     let name = section.text("name");
     if let Some(Found { value, at }) = &name {
         check_folder_name(problems, &section.place_of("name"), value, at);
@@ -262,11 +264,15 @@ fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
         .collect();
     let dbms: BTreeSet<Dbms> = builds.iter().map(|build| build.value.dbms).collect();
     let dbms: Vec<Dbms> = dbms.into_iter().collect();
-    let configs: Vec<String> = items("configs", "configs")
-        .iter()
-        .filter_map(|node| read_config(section, "configs", node, problems, rules, &dbms))
-        .collect();
-    let is_sound = problems.count() == before;
+    let mut in_files = 0;
+    let mut read = |node: &Node<'_>| {
+        let before = problems.count();
+        let config = read_config(section, "configs", node, problems, rules, &dbms)?;
+        in_files += mistakes_in_file(&config, problems, before);
+        Some(config)
+    };
+    let configs: Vec<String> = items("configs", "configs").iter().filter_map(&mut read).collect();
+    let is_sound = problems.count() - in_files == before;
     let arms_of = |build: &Found<BuildSpec>| -> Vec<ReadArm> {
         let arm = |config: &String| ReadArm {
             arm: Arm::new(build.value.clone(), config),
@@ -343,6 +349,11 @@ fn read_build_table(section: &Section<'_>, problems: &Problems<'_>) -> Option<Bu
         problems.missing(&section.at, section.place.as_str(), what, BUILD_REMEDY);
     }
     Some(BuildSpec::from_path(dbms, section.text("path")?.value))
+}
+
+/// The mistakes that were found in a config since there were so many, if it is a file that is there.
+fn mistakes_in_file(config: &str, problems: &Problems<'_>, before: usize) -> usize {
+    if Path::new(config).is_file() { problems.count() - before } else { 0 }
 }
 
 /// A config's name, or the absolute path of its file: text with a `/` or ending in `.conf`, `.cnf` or `.ini` is a path.

@@ -14,7 +14,7 @@ pub struct PlanErrors {
     pub problems: Vec<Problem>,
     /// Of what the plan names, such as configs: a text each, with its place. The caller adds them.
     pub elsewhere: Vec<String>,
-    /// The arms in whose builds and configs no mistake was found.
+    /// The arms in which no mistake was found, but in the files of their configs: these may have others.
     pub arms: Vec<Arm>,
     /// Whether these are all.
     pub has_all_arms: bool,

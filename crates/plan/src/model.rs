@@ -97,6 +97,9 @@ pub struct Isolated {
     pub blocks_min: u32,
     /// Whether instructions are counted under valgrind where the host has no hardware counters.
     pub count_instructions: bool,
+    /// The budget that would do to count them, where only the plan's own is too short for it.
+    #[serde(skip)]
+    pub counting_budget_s: Option<f64>,
     /// Copies of each build from source that blocks rotate through. They differ in where functions lie.
     #[serde(skip_serializing_if = "crate::plan::is_one")]
     pub copies: u32,
@@ -111,6 +114,7 @@ impl Default for Isolated {
             blocks_max: 18,
             blocks_min: 0,
             count_instructions: true,
+            counting_budget_s: None,
             copies: 1,
         }
     }

@@ -113,6 +113,7 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
         count_instructions: section
             .boolean("count_instructions")
             .map_or(default.count_instructions, |found| found.value),
+        counting_budget_s: None,
         copies: section.integer("copies", limits::COPIES).map_or(default.copies, |found| found.value as u32),
     }
 }

@@ -330,7 +330,7 @@ mod tests {
         let of = |value| means("instructions", value);
         let none = [
             "none: the plan turns it off (no counters)",
-            "none: turned off; with it the first verdicts would take about 9 min, more than the budget of 5 min (no counters)",
+            "none: not counted, since the budget is too short for it; with --budget 9m it is not (no counters)",
             "none (no counters; install valgrind to count them)",
         ];
         assert_eq!(none.map(of), ["none"; 3]);

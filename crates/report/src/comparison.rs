@@ -7,8 +7,7 @@ use std::rc::Rc;
 use rqps_model::{self as model, Group, Settle, Unit};
 use rqps_stats::Metric;
 use rqps_store::{
-    Arm, BlockStatus, Load, Outcome, PROFILE_KIND, PlannedStep, RATE_WAS_SET, Recorded, Role, Run, Status,
-    Window,
+    Arm, Load, Outcome, PROFILE_KIND, PlannedStep, RATE_WAS_SET, Recorded, Role, Run, Status, Window,
 };
 
 use crate::background::Background;
@@ -510,7 +509,7 @@ fn incomplete(run: &Run) -> Option<String> {
     };
     let done = match run.meta.actions_total {
         0 => {
-            let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+            let done = run.blocks_done();
             format!("{} done", rqps_model::counted(done, "block"))
         }
         total => format!("{} of {total} actions done", run.scheduled().count()),

@@ -1,6 +1,6 @@
 //! Shows selected sections of a run.
 
-use rqps_store::{BlockStatus, Run};
+use rqps_store::Run;
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Document};
@@ -83,5 +83,5 @@ pub(crate) fn sections(
 
 /// Whether no block of a run of blocks is done.
 fn has_no_block_yet(run: &Run) -> bool {
-    run.meta.protocol == "isolated" && run.blocks.iter().all(|block| block.status != BlockStatus::Done)
+    run.meta.protocol == "isolated" && run.blocks_done() == 0
 }

@@ -13,9 +13,7 @@ use crate::host::HostLimits;
 use crate::option::{ANNOTATION, Annotation, Line, Setting, WITH, quoted};
 use crate::system::System;
 use crate::systems;
-
-/// Wrong lines of a file that are told.
-const MISTAKES_MAX: usize = 10;
+use crate::wrong_lines::WrongLines;
 
 /// MySQL's option that may be repeated to add to a list.
 const ADDITIVE: &str = "plugin_load_add";
@@ -62,10 +60,23 @@ pub fn is_file(name_or_path: &str) -> bool {
 /// Like [`load_config`], with the memory and disk space for `sized`. If several servers run at the same time,
 /// pass each one's share.
 pub fn load_config_for(dbms: Dbms, version: &str, name_or_path: &str, limits: &HostLimits) -> Result<Config> {
+    let (config, wrong) = config_in_part(dbms, version, name_or_path, limits)?;
+    wrong.map_or(Ok(config), Err)
+}
+
+/// The same of a config with wrong lines, without these; what is wrong with them beside it. The rest may have mistakes
+/// that are to be told with theirs.
+pub fn config_in_part(
+    dbms: Dbms,
+    version: &str,
+    name_or_path: &str,
+    limits: &HostLimits,
+) -> Result<(Config, Option<Error>)> {
     let source = Source::named(name_or_path, None);
     let mut reader = Reader::new((dbms, version), limits);
     reader.read(&source, 0)?;
-    Ok(reader.config(source.config_name()))
+    let wrong = reader.wrong.take_error();
+    Ok((reader.config(source.config_name()), wrong))
 }
 
 /// The text of a config file with the files that it includes, to be read at another place: shipped configs stay
@@ -74,15 +85,18 @@ pub fn text_with_files(dbms: Dbms, version: &str, path: &Path) -> Result<String>
     let limits = HostLimits { memory_bytes: 0, disk_free_bytes: 0 };
     let mut reader = Reader { keeps_shipped: true, ..Reader::new((dbms, version), &limits) };
     reader.read(&Source::File(path.to_owned()), 0)?;
-    Ok(reader.text)
+    reader.wrong.take_error().map_or(Ok(reader.text), Err)
 }
 
 /// Parses a config's text; equal options have equal hashes. Sections of one series are skipped.
 pub fn config_from_text(dbms: Dbms, name: &str, text: &str) -> Result<Config> {
     let limits = HostLimits::of(&Dirs::from_env().work);
     let mut reader = Reader::new((dbms, ""), &limits);
-    reader.read_content(&Source::Shipped(name.to_owned()), text, 0)?;
-    Ok(reader.config(name.to_owned()))
+    reader.read_content(&Source::Shipped(name.to_owned()), text, 0);
+    match reader.wrong.take_error() {
+        Some(wrong) => Err(wrong),
+        None => Ok(reader.config(name.to_owned())),
+    }
 }
 
 /// A config with more options; one that it has already gets the new value.
@@ -239,6 +253,7 @@ struct Reader<'a> {
     /// Whether includes of shipped configs stay as they are in the text, unread.
     keeps_shipped: bool,
     text: String,
+    wrong: WrongLines,
 }
 
 impl<'a> Reader<'a> {
@@ -253,6 +268,7 @@ impl<'a> Reader<'a> {
             shipped: BTreeSet::new(),
             keeps_shipped: false,
             text: String::new(),
+            wrong: WrongLines::default(),
         }
     }
 
@@ -280,87 +296,83 @@ impl<'a> Reader<'a> {
                 .map_err(|error| with_file_meant(error, path))
                 .map_err(Error::file("read config", path))?,
         };
-        self.read_content(source, &content, depth)
+        self.read_content(source, &content, depth);
+        Ok(())
     }
 
-    fn read_content(&mut self, source: &Source, content: &str, depth: usize) -> Result<()> {
+    fn read_content(&mut self, source: &Source, content: &str, depth: usize) {
         let mut section = String::new();
-        let mut mistakes: Vec<(usize, String)> = Vec::new();
-        for (index, line) in content.lines().enumerate() {
-            let syntax_error =
-                |reason: String| Error::ConfigSyntax { file: source.display_name(), line: index + 1, reason };
-            let read = match self.system.line(&mut section, line, self.version) {
-                Ok(read) => read,
+        for (line, text) in (1..).zip(content.lines()) {
+            match self.system.line(&mut section, text, self.version) {
                 Err(reason) => {
-                    mistakes.push((index + 1, reason));
+                    self.wrong.add(source.display_name(), line, reason);
                     continue;
                 }
-            };
-            match read {
-                Line::Empty => {}
-                include @ (Line::Include(_) | Line::IncludeIfExists(_) | Line::IncludeDir(..)) => {
+                Ok(Line::Empty) => {}
+                Ok(include @ (Line::Include(_) | Line::IncludeIfExists(_) | Line::IncludeDir(..))) => {
                     // A few files that include each other many times could reach any length.
                     if self.text.len() as u64 > TEXT_BYTES_MAX {
                         let reason =
                             format!("with its includes the config has more than {TEXT_BYTES_MAX} bytes");
-                        return Err(syntax_error(reason));
+                        return self.wrong.add(source.display_name(), line, reason);
                     }
-                    if depth >= INCLUDE_DEPTH_MAX {
-                        return Err(syntax_error(format!(
-                            "more than {INCLUDE_DEPTH_MAX} levels of include: does a file include itself?"
-                        )));
-                    }
-                    let directory = match source {
-                        Source::File(path) => path.parent(),
-                        Source::Shipped(_) => None,
-                    };
-                    let sources =
-                        included(include, directory).map_err(|error| syntax_error(error.to_string()))?;
-                    if self.keeps_shipped && matches!(sources.as_slice(), [Source::Shipped(_)]) {
-                        self.text.push_str(&format!("{line}\n"));
-                        continue;
-                    }
-                    self.text.push_str(&format!("# {line}\n"));
-                    for included in sources {
-                        self.read(&included, depth + 1).map_err(|error| match error {
-                            Error::UnknownConfig { dbms, name, nearest, .. } => syntax_error(format!(
-                                "no config of {dbms} is named `{name}`. {} A file has a path or an ending",
-                                meant(dbms, &name, &nearest)
-                            )),
-                            other => other,
-                        })?;
-                        self.text.push_str(&format!("# end of {}\n", included.display_name()));
-                        if !section.is_empty() {
-                            self.text.push_str(&format!("[{section}]\n"));
-                        }
+                    if let Err(reason) = self.include(include, source, (text, &section), depth) {
+                        self.wrong.add(source.display_name(), line, reason);
                     }
                     continue;
                 }
-                Line::Option(setting) => {
+                Ok(Line::Option(setting)) => {
                     match source {
                         Source::Shipped(_) => self.shipped.insert(setting.name.clone()),
                         Source::File(_) => self.shipped.remove(&setting.name),
                     };
                     self.settings.push(setting);
                 }
-                Line::Other(section) if self.other_sections.contains(&section) => {}
-                Line::Other(section) => self.other_sections.push(section),
+                Ok(Line::Other(section)) if self.other_sections.contains(&section) => {}
+                Ok(Line::Other(section)) => self.other_sections.push(section),
             }
-            self.text.push_str(line);
+            self.text.push_str(text);
             self.text.push('\n');
         }
-        match mistakes.split_first() {
-            Some(((line, reason), more)) => {
-                let told = more.iter().take(MISTAKES_MAX - 1);
-                let mut reason =
-                    told.fold(reason.clone(), |all, (line, reason)| format!("{all}; line {line}: {reason}"));
-                if more.len() >= MISTAKES_MAX {
-                    reason.push_str(&format!("; and {} lines more", more.len() + 1 - MISTAKES_MAX));
-                }
-                Err(Error::ConfigSyntax { file: source.display_name(), line: *line, reason })
-            }
-            None => Ok(()),
+    }
+
+    /// Reads what a line of `source` includes, which is in this section.
+    fn include(
+        &mut self,
+        include: Line,
+        source: &Source,
+        (line, section): (&str, &str),
+        depth: usize,
+    ) -> std::result::Result<(), String> {
+        if depth >= INCLUDE_DEPTH_MAX {
+            return Err(format!(
+                "more than {INCLUDE_DEPTH_MAX} levels of include: does a file include itself?"
+            ));
         }
+        let directory = match source {
+            Source::File(path) => path.parent(),
+            Source::Shipped(_) => None,
+        };
+        let sources = included(include, directory).map_err(|error| error.to_string())?;
+        if self.keeps_shipped && matches!(sources.as_slice(), [Source::Shipped(_)]) {
+            self.text.push_str(&format!("{line}\n"));
+            return Ok(());
+        }
+        self.text.push_str(&format!("# {line}\n"));
+        for included in sources {
+            self.read(&included, depth + 1).map_err(|error| match error {
+                Error::UnknownConfig { dbms, name, nearest, .. } => format!(
+                    "no config of {dbms} is named `{name}`. {} A file has a path or an ending",
+                    meant(dbms, &name, &nearest)
+                ),
+                other => other.to_string(),
+            })?;
+            self.text.push_str(&format!("# end of {}\n", included.display_name()));
+            if !section.is_empty() {
+                self.text.push_str(&format!("[{section}]\n"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -527,6 +539,16 @@ mod tests {
         assert_eq!(mysql(&copy).hash, mysql(&path).hash);
         let message = load("include_dir 'none.d'").unwrap_err().to_string();
         assert!(message.contains("none.d"), "{message}");
+        fs::write(more.join("30.conf"), "jit = on\njit\n").unwrap();
+        let message =
+            load("jit\ninclude 'none.conf'\ninclude_dir 'conf.d'\nx = a b").unwrap_err().to_string();
+        let of = |place: &str| message.matches(place).count();
+        assert!(of("mine.conf:1: ") == 1 && of("; line 2: cannot read config") == 1, "{message}");
+        assert!(of("/30.conf:2: ") == 1 && of("mine.conf:4: ") == 1, "{message}");
+        let path_text = path.to_str().unwrap();
+        let (rest, wrong) = config_in_part(Dbms::Postgres, "", path_text, &LIMITS).unwrap();
+        assert_eq!((value(&rest, "jit"), value(&rest, "work_mem")), (Some("on"), Some("1MB")));
+        assert_eq!(wrong.unwrap().to_string(), message);
         let message = load("include 'mine.conf'").unwrap_err().to_string();
         assert!(message.contains("include itself"), "{message}");
         let next = |level: usize| format!("include 'level{}.conf'\n", level + 1).repeat(100);

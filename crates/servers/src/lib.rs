@@ -33,11 +33,12 @@ mod systems;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod unknown;
+mod wrong_lines;
 
 pub use config::{Config, ShippedConfig, ValueBefore, cache_bytes, log_bytes, session_bytes};
 pub use configs::{
-    config_from_text, config_with, is_file, load_config, load_config_for, refused_lines, shipped_configs,
-    text_with_files,
+    config_from_text, config_in_part, config_with, is_file, load_config, load_config_for, refused_lines,
+    shipped_configs, text_with_files,
 };
 pub use error::{Error, Result, Why};
 pub use host::HostLimits;
@@ -50,4 +51,7 @@ pub use server::{Server, ServerHandle};
 pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};
 pub use systems::is_damage;
-pub use unknown::{UnknownOption, defaults_of, known_among, lacking, refused_options, unknown_options};
+pub use unknown::{
+    Misspelled, UnknownOption, defaults_of, known_among, lacking, misspelled, refused_options,
+    unknown_options,
+};

@@ -65,6 +65,11 @@ pub(crate) trait System: Sync {
         place: &'a Path,
     ) -> Result<Box<dyn Known + 'a>>;
 
+    /// Parts of an option's value that the build does not have and that resemble one that it has, with that one.
+    fn misspelled(&self, _build: &Build, _option: (&str, &str)) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// A key for the contents of a data directory: builds with equal keys can read each other's files and
     /// would have written the same.
     fn data_key(&self, build: &Build, config: &Config) -> String;

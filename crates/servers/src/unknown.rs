@@ -160,6 +160,24 @@ pub fn lacking(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<Lef
     })
 }
 
+/// A part of an option's value that a build does not have, and that it has in its place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Misspelled {
+    pub option: String,
+    pub part: String,
+    pub meant: String,
+}
+
+/// Parts of values of a config, such as libraries, that are probably misspelled.
+pub fn misspelled(build: &Build, config: &Config) -> Vec<Misspelled> {
+    let of_option = |(option, value): &(String, String)| {
+        let found = systems::get(build.dbms).misspelled(build, (option, value));
+        let named = |(part, meant)| Misspelled { option: option.clone(), part, meant };
+        found.into_iter().map(named).collect::<Vec<_>>()
+    };
+    config.options.iter().flat_map(of_option).collect()
+}
+
 type NameAndValue<'o> = (&'o str, &'o str);
 
 /// Those of some options that a build refuses beside the accepted ones, with its messages. Adds the others to these.

@@ -185,6 +185,11 @@ impl Run {
         if self.meta.protocol == "isolated" && !done.is_empty() { done } else { all }
     }
 
+    /// How many blocks or passes were measured to the end.
+    pub fn blocks_done(&self) -> usize {
+        self.blocks.iter().filter(|block| block.status == BlockStatus::Done).count()
+    }
+
     /// The steps and arms with valid and invalid windows, in the order of the plan.
     pub fn invalid_in_part(&self) -> Vec<InvalidInPart<'_>> {
         let mut found = Vec::new();

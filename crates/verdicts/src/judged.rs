@@ -10,7 +10,7 @@ use crate::alarm::FalseAlarmCheck;
 use crate::data::{InstructionSource, blocks_by_test, done_blocks, experiment, instruction_source};
 use crate::error::{Error, Result};
 use crate::remarks::{self, HostRemark, Remark};
-use crate::timing::Timing;
+use crate::timing::{Timing, seconds_of_resume};
 
 /// The verdicts on a run. Arms are numbered as in [`Run::arms`].
 #[derive(Debug, Clone)]
@@ -268,6 +268,14 @@ impl RunVerdicts {
         let needs = self.on_candidates().filter(is_asked);
         let needs = needs.filter_map(|one| Some((one.test.as_str(), self.blocks_needed(one)?)));
         self.timing.seconds_for(needs)
+    }
+
+    /// Seconds of a resume of the run, which has ended, that decides what further blocks probably can; `None` if that
+    /// is nothing.
+    pub fn seconds_of_resume(&self, run: &Run) -> Option<f64> {
+        let measured = self.on_candidates().filter(|one| Self::is_measured_for(one));
+        let blocks = measured.filter_map(|one| self.blocks_needed(one)).max()?;
+        Some(seconds_of_resume(run, (blocks, self.seconds_to_decide(|_| false)), true))
     }
 
     /// Remarks on one test of one arm.

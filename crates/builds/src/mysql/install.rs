@@ -41,6 +41,23 @@ pub(crate) fn install(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<Build> {
     Ok(build)
 }
 
+/// Refuses a version that no source has. What an address of the user's own has only a download tells.
+pub(crate) fn check_published(dirs: &Dirs, dbms: Dbms, request: &str) -> Result<()> {
+    let request = Request::parse(dbms, request)?;
+    let installer = Installer::new(dirs, dbms)?;
+    let mut recipes = installer.recipes.maven.iter();
+    let is_known = recipes.any(|build| request.matches(&build.version));
+    if is_known || request.is_exact() && installer.address().is_some() {
+        return Ok(());
+    }
+    let mut reasons = Vec::new();
+    let offers = installer.offers(&request, &mut reasons)?;
+    match offers.iter().any(|offer| request.matches(offer.version())) {
+        true => Ok(()),
+        false => Err(installer.unknown(&request, &reasons)),
+    }
+}
+
 pub(crate) fn install_from(dirs: &Dirs, dbms: Dbms, request: &str, from: &Address) -> Result<Build> {
     let request = Request::parse(dbms, request)?;
     if !request.is_exact() {

@@ -44,6 +44,10 @@ impl Product for Mysql {
         Layout::find(path).map(|_layout| ())
     }
 
+    fn check_published(&self, dirs: &Dirs, request: &str) -> Result<()> {
+        install::check_published(dirs, self.dbms, request)
+    }
+
     fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
         install::install(dirs, self.dbms, request)
     }

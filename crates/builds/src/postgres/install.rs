@@ -22,7 +22,7 @@ pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
     let request = Request::parse(request)?;
     let cache = Cache::published(dirs, Dbms::Postgres);
     if old::is_old(&request) {
-        let wanted = OldBuild::requested(&request).ok_or_else(|| old::unknown_version(&request))?;
+        let wanted = old_build(&request)?;
         let build = cache.find_or_make(|| cache.find(wanted.version), || fetch_old(&cache, &wanted))?;
         programs::check_runnable(&build)?;
         return Ok(build);
@@ -35,6 +35,28 @@ pub(crate) fn install(dirs: &Dirs, request: &str) -> Result<Build> {
     programs::check_runnable(&build)?;
     build.notes.extend(note);
     Ok(build)
+}
+
+/// Refuses a version that was never published.
+pub(crate) fn check_published(dirs: &Dirs, request: &str) -> Result<()> {
+    let request = Request::parse(request)?;
+    match old::is_old(&request) {
+        true => old_build(&request).map(drop),
+        false => check_exists(&Cache::published(dirs, Dbms::Postgres), &request),
+    }
+}
+
+fn old_build(request: &Request) -> Result<OldBuild> {
+    OldBuild::requested(request).ok_or_else(|| old::unknown_version(request))
+}
+
+/// Asks the registry.
+fn check_exists(cache: &Cache, request: &Request) -> Result<()> {
+    match registry::newest(&request.requirement()) {
+        Ok(_exists) => Ok(()),
+        Err(NotFound::Absent) => Err(registry::unknown_version(request)),
+        Err(NotFound::Unreachable(reason)) => Err(unreachable(cache, request, reason)?),
+    }
 }
 
 /// The newest version of a series. If the registry is unreachable, the newest cached one, with a note.
@@ -88,13 +110,7 @@ fn cached_or_fetched(cache: &Cache, request: &Request, version: &Version) -> Res
 }
 
 fn fetch(cache: &Cache, request: &Request, version: &Version, shown: String) -> Result<Build> {
-    match registry::newest(&request.requirement()) {
-        Ok(_exists) => {}
-        Err(NotFound::Absent) => return Err(registry::unknown_version(request)),
-        Err(NotFound::Unreachable(reason)) => {
-            return Err(unreachable(cache, request, reason)?);
-        }
-    }
+    check_exists(cache, request)?;
     let archive = registry::fetch(version)?;
     let partial = cache.partial()?;
     let unpacked = partial.path.join("build");

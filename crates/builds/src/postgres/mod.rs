@@ -29,6 +29,10 @@ impl Product for Postgres {
         directory::check(path)
     }
 
+    fn check_published(&self, dirs: &Dirs, request: &str) -> Result<()> {
+        install::check_published(dirs, request)
+    }
+
     fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
         install::install(dirs, request)
     }

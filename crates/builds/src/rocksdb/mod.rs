@@ -29,6 +29,11 @@ impl Product for Rocksdb {
         library::find(path).and_then(|library| library::check_c_api(&library))
     }
 
+    /// All that is published is known.
+    fn check_published(&self, _dirs: &Dirs, request: &str) -> Result<()> {
+        install::check(request)
+    }
+
     fn install(&self, dirs: &Dirs, request: &str) -> Result<Build> {
         install::install(dirs, request)
     }

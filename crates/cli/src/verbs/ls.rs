@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::listing::{Cell, Column, Listing, Tint};
 use crate::{human, out, search};
 use rqps_fleet::Fleet;
+use rqps_report::Detector;
 use rqps_store::{Run, RunFolder, RunSummary};
 use rqps_verdicts::Tally;
 use serde_json::{Value, json};
@@ -100,7 +101,8 @@ impl<'a> Row<'a> {
 struct RunRow<'a> {
     summary: &'a RunSummary,
     compared: String,
-    tally: Option<Tally>,
+    /// What came out, by what was judged.
+    tallies: Vec<(Detector, Tally)>,
     /// Blocks that the first verdicts take.
     blocks_needed: u32,
     bytes: u64,
@@ -109,12 +111,12 @@ struct RunRow<'a> {
 impl<'a> RunRow<'a> {
     fn new(summary: &'a RunSummary) -> Self {
         let run = RunFolder::open(summary.folder.path()).ok();
-        let (tally, blocks_needed) = run.as_ref().and_then(tally).unzip();
+        let (tallies, blocks_needed) = run.as_ref().and_then(tallies).unwrap_or_default();
         Self {
             summary,
             compared: run.as_ref().map(compared).unwrap_or_default(),
-            tally,
-            blocks_needed: blocks_needed.unwrap_or_default(),
+            tallies,
+            blocks_needed,
             bytes: size_of(summary.folder.path(), FOLDER_DEPTH_MAX),
         }
     }
@@ -130,13 +132,16 @@ impl<'a> RunRow<'a> {
                 (Cell::with_exact(text, exact), human::age(summary.created_at_ms, now_ms))
             }
         };
-        let verdicts = match (&summary.problem, self.tally) {
-            (Some(problem), _) => Cell::from(problem.as_str()).tinted(Some(Tint::Red)),
-            (None, Some(_)) if summary.blocks_done < self.blocks_needed => {
+        let verdicts = match &summary.problem {
+            Some(problem) => Cell::from(problem.as_str()).tinted(Some(Tint::Red)),
+            None if self.tallies.is_empty() => Cell::default(),
+            None if summary.blocks_done < self.blocks_needed => {
                 format!("no verdicts yet: {} of {} blocks", summary.blocks_done, self.blocks_needed).into()
             }
-            (None, Some(tally)) => Cell::from(tally_text(tally)).tinted(tint(tally)),
-            (None, None) => Cell::default(),
+            None => {
+                let texts = self.tallies.iter().map(|(detector, tally)| tally_text(*detector, *tally));
+                Cell::from(texts.collect::<Vec<_>>().join("; ")).tinted(tint(&self.tallies))
+            }
         };
         vec![
             summary.folder.name().into(),
@@ -152,15 +157,16 @@ impl<'a> RunRow<'a> {
 
     fn json(&self) -> Value {
         let run = self.summary;
-        let tally = self.tally.map(|tally| {
-            json!({
+        let tally = |(detector, tally): &(Detector, Tally)| {
+            let counts = json!({
                 "worse": tally.regressions,
                 "better": tally.improvements,
                 "mixed": tally.mixed,
                 "same": tally.same,
-                "inconclusive": tally.inconclusive,
-            })
-        });
+                "inconclusive": tally.inconclusive + tally.chance,
+            });
+            (detector.key().to_owned(), counts)
+        };
         json!({
             "kind": "run",
             "name": run.folder.name(),
@@ -171,7 +177,7 @@ impl<'a> RunRow<'a> {
             "actions_done": run.actions_done,
             "actions_total": run.actions_total,
             "blocks_done": run.blocks_done,
-            "tests": tally,
+            "verdicts": self.tallies.iter().map(tally).collect::<serde_json::Map<_, _>>(),
             "bytes": self.bytes,
             "problem": run.problem,
         })
@@ -292,33 +298,35 @@ fn few(names: Vec<String>) -> String {
 }
 
 /// What came out, and how many blocks the first verdicts take.
-fn tally(run: &Run) -> Option<(Tally, u32)> {
+fn tallies(run: &Run) -> Option<(Vec<(Detector, Tally)>, u32)> {
     if !rqps_verdicts::has_blocks(run) {
         return None;
     }
     let rules = rqps_verdicts::rules_of(run).ok()?;
-    let tally = rqps_verdicts::judge_run(run, &rules).ok()?.tally_of_tests();
-    (tally != Tally::default()).then_some((tally, rules.looks.first()?.blocks as u32))
+    let tallies = rqps_verdicts::judge_run(run, &rules).ok()?.tallies();
+    Some((tallies, rules.looks.first()?.blocks as u32))
 }
 
-/// `2 worse, 1 better, 29 same`.
-fn tally_text(tally: Tally) -> String {
+/// `rate: 2 worse, 1 better, 29 same`.
+fn tally_text(detector: Detector, tally: Tally) -> String {
     let parts = [
         (tally.regressions, "worse"),
         (tally.improvements, "better"),
         (tally.mixed, "mixed"),
         (tally.same, "same"),
-        (tally.inconclusive, "inconclusive"),
+        (tally.inconclusive + tally.chance, "inconclusive"),
     ];
     let present = parts.iter().filter(|(tests, _)| *tests > 0);
-    present.map(|(tests, word)| format!("{tests} {word}")).collect::<Vec<_>>().join(", ")
+    let present: Vec<String> = present.map(|(tests, word)| format!("{tests} {word}")).collect();
+    format!("{}: {}", detector.key(), present.join(", "))
 }
 
-fn tint(tally: Tally) -> Option<Tint> {
-    match (tally.regressions, tally.improvements) {
-        (0, 0) => None,
-        (0, _) => Some(Tint::Green),
-        _ => Some(Tint::Red),
+fn tint(tallies: &[(Detector, Tally)]) -> Option<Tint> {
+    let any = |count: fn(&Tally) -> usize| tallies.iter().any(|(_, tally)| count(tally) > 0);
+    match (any(|tally| tally.regressions), any(|tally| tally.improvements)) {
+        (false, false) => None,
+        (false, true) => Some(Tint::Green),
+        (true, _) => Some(Tint::Red),
     }
 }
 

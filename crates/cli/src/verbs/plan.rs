@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::database::structure;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
-use crate::mistakes::{complete, elsewhere, foresee};
+use crate::mistakes::{complete, elsewhere, foresee, unpublished};
 use crate::{EXIT_FAILED, Usage, out};
 use rqps_builds::{file_meant, with_file_meant};
 use rqps_executor::Needs;
@@ -54,6 +54,7 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     let found = foresee((&plan.arms, true), &limits, &context.dirs)?;
     found.unchecked.iter().for_each(|text| out::message(text));
     mistakes.extend(found.mistakes);
+    mistakes.extend(unpublished(&plan.arms, &context.dirs));
     mistakes.dedup();
     if !mistakes.is_empty() {
         return Err(Usage(elsewhere(name, &plan, mistakes).to_string()).into());

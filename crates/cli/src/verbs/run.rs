@@ -75,18 +75,30 @@ pub fn count_only_what_fits(plan: &mut Plan) {
     let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };
     let Some(quiet_s) = seconds_with_counting(plan) else { return };
     // Under valgrind it is CPU time, which others take a share of.
-    let busy = Busy::now();
-    let seconds = quiet_s * busy.longer();
-    if seconds > budget_s {
-        plan.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
-        out::message(&format!(
-            "costs are CPU time: the budget of {} is too short to count instructions as well. With --budget {:.0}m the first \
-             verdicts would have both{}",
-            duration_text(budget_s),
-            (seconds / 60.0).ceil(),
-            if busy.is_busy() { ", while others use as much as now" } else { "" }
-        ));
+    let now_s = quiet_s * Busy::now().longer();
+    if now_s > budget_s {
+        let needed_s = if quiet_s > budget_s { quiet_s } else { now_s };
+        plan.isolated.iter_mut().for_each(|blocks| {
+            (blocks.count_instructions, blocks.counting_budget_s) = (false, Some(needed_s));
+        });
+        out::message(&not_counted(budget_s, (quiet_s, now_s)));
     }
+}
+
+/// Why instructions are not counted, and the budget that would do on a quiet host, and on this one beside others.
+fn not_counted(budget_s: f64, (quiet_s, now_s): (f64, f64)) -> String {
+    let budget = |seconds: f64| format!("--budget {:.0}m", (seconds / 60.0).ceil());
+    let (quiet, now) = (budget(quiet_s), format!("{} while others use as much as now", budget(now_s)));
+    let enough = match (quiet_s > budget_s, now_s > quiet_s) {
+        (true, false) => quiet,
+        (true, true) => format!("{quiet} on a quiet host, or {now}"),
+        (false, _) => now,
+    };
+    format!(
+        "costs are CPU time: the budget of {} is too short to count instructions as well; the first verdicts would have \
+         both with {enough}",
+        duration_text(budget_s)
+    )
 }
 
 /// The same plan with as little in a block as [`fit_windows`] may leave.
@@ -531,7 +543,19 @@ pub fn write_report(folder: &Path) -> anyhow::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::many_clients;
+    use super::{many_clients, not_counted};
+
+    #[test]
+    fn the_budget_that_would_do_is_told_for_a_quiet_host_and_for_this_one() {
+        let enough = |quiet_s, now_s| {
+            let told = not_counted(240.0, (quiet_s, now_s));
+            told.rsplit_once(" both with ").unwrap().1.to_owned()
+        };
+        assert_eq!(enough(582.0, 582.0), "--budget 10m");
+        let both = "--budget 10m on a quiet host, or --budget 15m while others use as much as now";
+        assert_eq!(enough(582.0, 873.0), both);
+        assert_eq!(enough(200.0, 300.0), "--budget 5m while others use as much as now");
+    }
 
     #[test]
     fn only_many_clients_of_each_cpu_are_warned_of() {

@@ -13,7 +13,7 @@ use rqps_plan::estimate::estimate;
 use rqps_plan::{Plan, PlanContext, Protocol, schedule};
 use rqps_report::Format;
 use rqps_store::{Block, BlockStatus, Outcome, Run, RunFolder, RunSummary, Status, Until, now_ms};
-use rqps_verdicts::covered;
+use rqps_verdicts::{covered, judge_run, resume_command, rules_of};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -87,25 +87,18 @@ struct Estimate {
 
 impl Estimate {
     fn new(run: &Run, state: &str) -> Self {
-        let reason = |next: Option<&str>| cut_off::reason(run, next);
-        if state == "complete" {
-            return Self { share: Some(1.0), reason: reason(None), ..Self::default() };
-        }
-        let Some(plan) = plan_of(run) else {
-            return Self { reason: reason(None), ..Self::default() };
+        let is_running = state == "running";
+        let found = match plan_of(run) {
+            _ if state == "complete" => Self { share: Some(1.0), ..Self::default() },
+            None => Self::default(),
+            Some(plan) if plan.protocol == Protocol::Sequence => Self::in_schedule(run, &plan, is_running),
+            Some(_) => Self::in_blocks(run, is_running),
         };
-        match (plan.protocol, state == "running") {
-            (Protocol::Sequence, true) => Self::in_schedule(run, &plan, true),
+        let reason = cut_off::reason(run, found.doing.as_deref());
+        match is_running {
+            true => Self { reason, ..found },
             // No process is executing it, so it has no current action and no time left.
-            (Protocol::Sequence, false) => {
-                let Self { share, doing, .. } = Self::in_schedule(run, &plan, false);
-                Self { share, reason: reason(doing.as_deref()), ..Self::default() }
-            }
-            (Protocol::Isolated, true) => Self::in_blocks(run),
-            (Protocol::Isolated, false) => {
-                let share = run.folder.last_progress().map(|progress| progress.share);
-                Self { share, reason: reason(None), ..Self::default() }
-            }
+            false => Self { share: found.share, reason, ..Self::default() },
         }
     }
 
@@ -134,7 +127,7 @@ impl Estimate {
     }
 
     /// Only the measuring process knows how many blocks there will be.
-    fn in_blocks(run: &Run) -> Self {
+    fn in_blocks(run: &Run, is_running: bool) -> Self {
         let progress = run.folder.last_progress();
         let doing = run.blocks.iter().rfind(|block| block.status == BlockStatus::Running).map(|block| {
             let last = run
@@ -144,7 +137,8 @@ impl Estimate {
             format!("block {}{}", block.number, last.unwrap_or_default())
         });
         Self {
-            share: progress.map(|progress| progress.share_at(now_ms())),
+            share: progress
+                .map(|progress| if is_running { progress.share_at(now_ms()) } else { progress.share }),
             left: progress
                 .and_then(|progress| {
                     let seconds = (progress.ends_at_ms? - now_ms()) as f64 / 1e3;
@@ -171,9 +165,12 @@ fn summary_lines(
     state: &str,
     estimate: &Estimate,
 ) -> Vec<String> {
+    // As reports say of a run that tells what ended it.
+    let is_ended = state == "complete" && estimate.reason.is_some();
+    let word = if is_ended { "ended" } else { state };
     let painted = match tint_of_state(state).filter(|_| context.color) {
-        Some(tint) => tint.paint(state),
-        None => state.to_owned(),
+        Some(tint) => tint.paint(word),
+        None => word.to_owned(),
     };
     let done = match summary.actions_total {
         0 => format!("{} done", summary.progress()),
@@ -204,8 +201,20 @@ fn summary_lines(
         lines.extend(cut_off::kept(run).map(|kept| format!("kept: {kept}")));
         lines.push(format!("to continue: rqps resume {}", run.folder.name()));
     }
+    if let Some(command) = is_ended.then(|| command_of_ended(run)).flatten() {
+        lines.push(format!("to continue: {command}"));
+    }
     lines.extend(run.folder.in_use_by().map(|pid| format!("running, PID {pid}")));
     lines
+}
+
+/// What decides more of a run of blocks that has ended, as reports tell it; `None` if probably nothing does.
+fn command_of_ended(run: &Run) -> Option<String> {
+    if run.meta.protocol != Protocol::Isolated.key() {
+        return None;
+    }
+    let verdicts = judge_run(run, &rules_of(run).ok()?).ok()?;
+    Some(resume_command(&run.folder, verdicts.seconds_of_resume(run)?))
 }
 
 fn arms(run: &Run) -> Listing {

@@ -45,6 +45,13 @@ pub fn exact_version(series: &str) -> String {
     build.version
 }
 
+/// A published version of a series that is not in the cache.
+pub fn version_not_here(series: &str) -> String {
+    let builds = rqps_builds::list_builds(&Dirs::from_env()).unwrap();
+    let mut versions = (0..).map(|minor| format!("{series}.{minor}"));
+    versions.find(|version| builds.iter().all(|build| build.version != *version)).unwrap()
+}
+
 /// The temporary directory.
 pub struct Bench {
     dir: tempfile::TempDir,

@@ -36,14 +36,14 @@ fn ls_tells_what_came_out() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");
     assert!(lines[1].starts_with("damaged") && lines[1].contains("unreadable"), "{text}");
-    let expected = "  postgres 17.7, 18.1 (sized)  2 worse, 1 better, 2 same, 1 inconclusive";
+    let expected = "  postgres 17.7, 18.1 (sized)  rate: 2 worse, 1 better, 2 same, 1 inconclusive; cost: 1 worse, 5 same";
     assert!(lines[2].starts_with(&name) && lines[2].ends_with(expected), "{text}");
     assert!(lines.iter().all(|line| *line == line.trim_end()), "{text}");
 
     let newest = bench.call(&["ls", "-n", "1", "--json"]).expect(0).stdout;
     let newest = json(&newest);
     assert_eq!(
-        (&newest[0]["name"], &newest[0]["tests"]["worse"], &newest[1]),
+        (&newest[0]["name"], &newest[0]["verdicts"]["rate"]["worse"], &newest[1]),
         (&name.into(), &2.into(), &Value::Null)
     );
     let csv = bench.call(&["ls", "made", "--format", "csv"]).expect(0).stdout;
@@ -66,6 +66,26 @@ fn status_tells_how_far_a_run_is() {
         (&status["share"], &status["doing"], &status["blocks_done"]),
         (&1.0.into(), &Value::Null, &5.into())
     );
+}
+
+/// As `show` does.
+#[test]
+fn status_names_what_ended_a_run_and_what_continues_it() {
+    let bench = Bench::new();
+    let name = with_run(&bench);
+    let why = "budget used up after 5 blocks of at most 18";
+    let mut writer = RunFolder::open_for_writing(&bench.results().join(&name)).unwrap();
+    writer.set_status(Status::Complete, Some(why)).unwrap();
+    drop(writer);
+    let told = bench.call(&["status"]).expect(0).stdout;
+    assert!(
+        told.contains(": ended, 5 blocks done\n") && told.contains(&format!("reason: {why}\n")),
+        "{told}"
+    );
+    let shown = bench.call(&["show"]).expect(0).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let command = told.lines().find_map(|line| line.strip_prefix("to continue: ")).unwrap();
+    assert!(shown.contains(&format!("ended: {why}")) && shown.contains(command), "{command}: {shown}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Plans with mistakes are rejected before anything is done; many clients are supported.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, exact_version, version_not_here};
 
 const GOOD: &str = "name = \"t\"\n[workload]\nrows = 2_000\nread_seconds = 1\nsteps = [\"point-query\"]\n\
     [[arm]]\nname = \"a\"\nbuild = \"postgres-18\"\nconfig = \"./small.conf\"\n";
@@ -54,7 +54,7 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
 #[test]
 fn a_check_refuses_what_a_run_refuses() {
     let bench = Bench::new();
-    let version = crate::bench::exact_version("18");
+    let version = exact_version("18");
     let good = GOOD.replace("postgres-18", &format!("postgres-{version}"));
     let misspelled = bench.path().join("misspelled.conf");
     std::fs::write(&misspelled, "shared_bufers = 32MB\n").unwrap();
@@ -67,16 +67,28 @@ fn a_check_refuses_what_a_run_refuses() {
     let words =
         "misspelled.conf:1: no version measured here knows `shared_bufers`. Did you mean `shared_buffers`?";
     assert!(said.contains(words), "{said}");
+    let unseen = version_not_here("18");
+    let said =
+        checked(&good.replace("./small.conf", "./misspelled.conf").replace(&version, &unseen), 0).stderr;
+    let words = format!("misspelled.conf are not checked for postgres-{unseen}, which is not installed");
+    assert!(said.contains(&words), "{said}");
     // The series has no release of that number.
-    let unseen = good.replace("./small.conf", "./misspelled.conf").replace(&version, "18.999");
-    let said = checked(&unseen, 0).stderr;
-    let words = "misspelled.conf are not checked for postgres-18.999, which is not installed";
-    assert!(said.contains(words), "{said}");
+    let plan = bench.exact_plan_text(&good.replace(&version, "18.999"));
+    let ended = bench.call(&["plan", "check", plan.to_str().unwrap()]);
+    let words = match ended.code() {
+        Some(2) => "arm a: postgres 18.999 does not exist; nearest: 18.",
+        _ => "warning: arm a: whether postgres 18.999 exists is not known, since nobody could be asked: ",
+    };
+    assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    let mysql =
+        good.replace(&format!("postgres-{version}"), "mysql-8.0.999").replace("./small.conf", "sized");
+    let said = checked(&mysql, 2).stderr;
+    assert!(said.contains("arm a: no known published build of mysql 8.0.999; "), "{said}");
     for (from, to, words) in [
         ("./small.conf", "./huge.conf", "966.4 GB for the servers' caches"),
         ("rows = 2_000", "rows = 2_000_000_000\ntables = 32", " TB of disk"),
     ] {
-        for text in [good.replace(from, to), good.replace(from, to).replace(&version, "18.999")] {
+        for text in [good.replace(from, to), good.replace(from, to).replace(&version, &unseen)] {
             let ended = checked(&text, 3);
             assert!(ended.stderr.contains(words), "no {words:?} in\n{}", ended.stderr);
             assert!(
@@ -93,7 +105,7 @@ fn a_check_refuses_what_a_run_refuses() {
 #[test]
 fn mistakes_of_all_kinds_are_told_in_one_list() {
     let bench = Bench::new();
-    let version = crate::bench::exact_version("18");
+    let version = exact_version("18");
     let write = |name: &str, text: &str| std::fs::write(bench.path().join(name), text).unwrap();
     write("schema.sql", "CREATE TABLE t (id int);\n");
     write("mine.conf", "shared_bufers = 32MB\nwork_mem = 16Mb\npg_stat_statements.trak = all\n");
@@ -119,11 +131,12 @@ fn mistakes_of_all_kinds_are_told_in_one_list() {
         "6 mistakes in ",
     ];
     // A version that is not here may know an option.
-    let unseen = sql.replace("SELECT :idd", "SELECT :id") + &arm("b", "18.999");
+    let other = version_not_here("18");
+    let unseen = sql.replace("SELECT :idd", "SELECT :id") + &arm("b", &other);
     let of_unseen = [
         "[workload] client",
         "3 mistakes in ",
-        "are not checked for postgres-18.999, which is not installed",
+        &format!("are not checked for postgres-{other}, which is not installed"),
     ];
     let blocks = format!(
         "protocol = \"isolated\"\nbudget = \"1s\"\n[workload]\nrows = 1_000\n{}{}",
@@ -146,16 +159,30 @@ fn mistakes_of_all_kinds_are_told_in_one_list() {
         }
     }
     assert!(!bench.results().exists());
+    // Neither a wrong line nor a missing file hides what else is wrong.
+    write("mine.conf", "shared_bufers = 32MB\nwork_mem 16MB extra\ninclude 'none.conf'\njitt = off\n");
+    let plan = bench.exact_plan_text(&format!("[workload]\nrows = 1_000\n{}", arm("a", &version)));
+    let told = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(2).stderr;
+    for words in [
+        of_config[0],
+        "mine.conf:2: `extra` after the value of `work_mem`: ",
+        "; line 3: cannot read config ",
+        "mine.conf:4: no version measured here knows `jitt`. Did you mean `jit`?",
+        "3 mistakes in ",
+    ] {
+        assert_eq!(told.matches(words).count(), 1, "{words:?} in\n{told}");
+    }
 }
 
 /// A server starts without them, so that nobody would hear of it.
 #[test]
 fn a_plugin_or_a_library_that_a_build_lacks_is_told() {
     let bench = Bench::new();
-    let version = crate::bench::exact_version("18");
+    let version = exact_version("18");
     let mysql = "[mysqld]\nplugin-load-add = no_such_plugin.so\n";
     std::fs::write(bench.path().join("mine.cnf"), mysql).unwrap();
-    std::fs::write(bench.path().join("mine.conf"), "shared_preload_libraries = auto_explan\n").unwrap();
+    let write = |text: &str| std::fs::write(bench.path().join("mine.conf"), text).unwrap();
+    write("shared_preload_libraries = pg_cron\n");
     let arm = |name: &str, build: &str, config: &str| {
         format!("[[arm]]\nname = \"{name}\"\nbuild = \"{build}\"\nconfig = \"./{config}\"\n")
     };
@@ -167,9 +194,15 @@ fn a_plugin_or_a_library_that_a_build_lacks_is_told() {
     let told = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(0).stderr;
     for words in [
         "left out of a: plugin_load_add = no_such_plugin.so (",
-        "left out of b: shared_preload_libraries = auto_explan (not available in this build: auto_explan; did you mean \
-         auto_explain?)",
+        "left out of b: shared_preload_libraries = pg_cron (not available in this build: pg_cron)",
     ] {
+        assert!(told.contains(words), "no {words:?} in\n{told}");
+    }
+    write("work_mem = '4MB'\nshared_preload_libraries = 'pg_cron,auto_explan'\n");
+    let words = "mine.conf:2: `shared_preload_libraries`: no version measured here has `auto_explan`. Did you mean \
+         `auto_explain`?";
+    for verb in [vec!["plan", "check"], vec!["run"]] {
+        let told = bench.call(&[verb, vec![plan.to_str().unwrap()]].concat()).expect(2).stderr;
         assert!(told.contains(words), "no {words:?} in\n{told}");
     }
 }

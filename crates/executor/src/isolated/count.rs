@@ -14,10 +14,8 @@ use crate::control::RunControl;
 use crate::error::Result;
 use crate::passes::Servers;
 use crate::system::System;
-use rqps_model::LOADS;
-use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::{BlockPlan, seconds_through};
-use rqps_plan::{Isolated, Plan, StepDef};
+use rqps_plan::isolated::BlockPlan;
+use rqps_plan::{Plan, StepDef};
 use rqps_servers::{Instrument, instrument};
 use rqps_store::Run;
 use std::collections::BTreeSet;
@@ -72,17 +70,16 @@ pub(super) fn source(plan: &Plan) -> Source {
     }
 }
 
-/// Why a plan does without counting: it says so, and its budget may leave it no choice.
+/// Why a plan does without counting.
 fn turned_off(plan: &Plan) -> String {
-    let counting = Isolated { count_instructions: true, ..plan.blocks() };
-    let seconds = seconds_through(&Plan { isolated: Some(counting), ..plan.clone() }, LOADS as usize);
-    match plan.budget.map(|budget| budget.as_secs_f64()).filter(|budget| seconds > *budget) {
-        Some(budget) => format!(
-            "turned off; with it the first verdicts would take about {}, more than the budget of {}",
-            duration_text(seconds),
-            duration_text(budget)
-        ),
-        None => "turned off, by the plan or since its budget was too short".to_owned(),
+    match plan.blocks().counting_budget_s {
+        Some(seconds) => {
+            let minutes = (seconds / 60.0).ceil();
+            format!(
+                "not counted, since the budget is too short for it; with --budget {minutes:.0}m it is not"
+            )
+        }
+        None => "turned off by the plan".to_owned(),
     }
 }
 

@@ -13,7 +13,7 @@ use rqps_model::sample::mean;
 use rqps_plan::Plan;
 use rqps_plan::estimate::{duration_text, load_seconds};
 use rqps_plan::isolated::block_seconds;
-use rqps_store::{BlockStatus, Run, Until};
+use rqps_store::{Run, Until};
 use rqps_verdicts::about;
 use std::time::{Duration, Instant};
 
@@ -150,7 +150,7 @@ impl Blocks<'_> {
 
     /// Once a block is done, what is next is told by the time that it took.
     fn foresee(&mut self, run: &Run, what: &str, left_s: f64, control: &mut RunControl<'_>) -> Result<()> {
-        if run.blocks.iter().any(|block| block.status == BlockStatus::Done) {
+        if run.blocks_done() > 0 {
             return Ok(());
         }
         if let Some(text) = self.forecast.revise(what, left_s) {

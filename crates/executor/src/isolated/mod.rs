@@ -79,16 +79,26 @@ pub(crate) fn nothing_left(plan: &Plan, run: &Run) -> Result<Option<String>> {
     })
 }
 
-/// Why this much more time would measure nothing of a run, with the command that gives enough; `None` if it is enough.
-/// Without data directories loads are made again first.
-pub(crate) fn too_short(plan: &Plan, run: &Run, more: Duration, has_data: bool) -> Result<Option<String>> {
+/// What becomes of a run that is given more time.
+pub(crate) enum Given {
+    /// It measures nothing, for this reason; with the command that gives enough.
+    TooShort(String),
+    /// It measures blocks, which probably decide nothing for the reason, if there is one.
+    Measures { doubt: Option<String> },
+}
+
+/// What so much more time measures of a run in which something is left to measure. Without data directories loads are
+/// made again first.
+pub(crate) fn given(plan: &Plan, run: &Run, more: Duration, has_data: bool) -> Result<Given> {
     let made = if has_data { (1..=LOADS).collect() } else { BTreeSet::new() };
     let limits = Limits::of(plan, Some(more), true);
-    Ok(match next::next(plan, run, &made, limits, &|_| false)?.what {
+    let outlook = next::next(plan, run, &made, limits, &|_| false)?;
+    Ok(match outlook.what {
         Next::Stop(Stop { why, resume_s: Some(seconds), .. }) => {
-            Some(format!("{why}: {}", resume_command(&run.folder, seconds)))
+            Given::TooShort(format!("{why}: {}", resume_command(&run.folder, seconds)))
         }
-        _ => None,
+        Next::Stop(Stop { why, .. }) => Given::TooShort(why),
+        Next::Measure { .. } => Given::Measures { doubt: outlook.doubt },
     })
 }
 
@@ -115,6 +125,9 @@ pub(crate) fn spent(run: &Run) -> Duration {
     Duration::from_millis(blocks.chain(loads).map(|ms| ms.max(0) as u64).sum())
 }
 
+/// The part of the method that tells where instruction counts come from.
+const INSTRUCTIONS: &str = "instructions";
+
 enum Ended {
     Done,
     /// The block is void, for this reason.
@@ -125,12 +138,16 @@ impl Blocks<'_> {
     /// Measures blocks until nothing is left to measure.
     pub fn run(&mut self, control: &mut RunControl<'_>) -> Result<Ending> {
         let start = Instant::now();
-        let is_new = self.writer.run()?.blocks.is_empty();
+        let run = self.writer.run()?;
+        let is_new = run.blocks.is_empty();
         let left = (is_new || self.forecast.is_told).then(|| self.forecast.left());
         self.record_progress(0.0, left, control)?;
         let counting = count::source(&self.setup.plan);
-        if self.setup.plan.work.can_count_instructions() {
-            self.writer.add_method("instructions", &counting.text)?;
+        // The process that began the run knows whether it was the plan or its budget that turned counting off.
+        let is_known = run.meta.method.iter().any(|setting| setting.name == INSTRUCTIONS);
+        let is_wanted = self.setup.plan.blocks().count_instructions;
+        if self.setup.plan.work.can_count_instructions() && (is_wanted || !is_known) {
+            self.writer.add_method(INSTRUCTIONS, &counting.text)?;
         }
         // Of a run that was killed while it removed its data, these are not made again.
         let ended = match self.ended_before()? {
@@ -152,7 +169,7 @@ impl Blocks<'_> {
     /// Why nothing is left to measure, if blocks of earlier processes suffice.
     fn ended_before(&self) -> Result<Option<Stop>> {
         let run = self.writer.run()?;
-        if !run.blocks.iter().any(|block| block.status == BlockStatus::Done) {
+        if run.blocks_done() == 0 {
             return Ok(None);
         }
         let made = (1..=LOADS).collect();
@@ -212,8 +229,7 @@ impl Blocks<'_> {
                 next::next(&self.setup.plan, &run, &made, self.limits.after(start.elapsed()), &given_up)?;
             let ahead = next.ahead.map(|ahead| ahead.as_told(self.forecast.whole_s()));
             self.record_progress(next.share, ahead.map(|ahead| ahead.after(0.0, 0.0)), control)?;
-            let done = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
-            control.progress.blocks(done as u32, self.limits.blocks_max as u32);
+            control.progress.blocks(run.blocks_done() as u32, self.limits.blocks_max as u32);
             control.check()?;
             let (tests, windows) = match next.what {
                 Next::Stop(stop) => return Ok(self.end(stop, control)),
@@ -223,7 +239,7 @@ impl Blocks<'_> {
             let number = self.writer.last_block()?.unwrap_or(0) + 1;
             data.provide_all(self, load_of(number), control)?;
             let began = Instant::now();
-            let keeps_state = !run.blocks.iter().any(|block| block.status == BlockStatus::Done);
+            let keeps_state = run.blocks_done() == 0;
             let progress = BlockProgress { share: next.share, ahead, open: next.open, began };
             let cost_decided = next.cost_decided;
             let context = BlockContext { data, works, counting, cost_decided, keeps_state, progress };

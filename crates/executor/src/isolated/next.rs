@@ -9,7 +9,7 @@ use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::{block_seconds as planned_block_seconds, windows_seconds};
 use rqps_plan::{Plan, limits};
 use rqps_stats::{Detector, Rules, Verdict};
-use rqps_store::{BlockStatus, NoResult, Run, Until};
+use rqps_store::{NoResult, Run, Until};
 use rqps_verdicts::{
     RunVerdicts, about, block_seconds, blocks_by_test, judge_run, loads_to_make_s, rules_of,
     seconds_of_resume,
@@ -37,6 +37,9 @@ pub(crate) struct Limits {
     pub budget: Option<Budget>,
     /// Blocks of a test.
     pub blocks_max: usize,
+    /// Whether the user asked for blocks of so much time: it is used, whatever they will probably decide, and none is
+    /// measured beyond it for the plan's promise.
+    pub is_asked: bool,
 }
 
 impl Limits {
@@ -48,6 +51,7 @@ impl Limits {
         Self {
             budget: budget.map(|whole| Budget { whole, left: whole }),
             blocks_max: if is_given_more { planned.max(last_look) } else { planned },
+            is_asked: is_given_more,
         }
     }
 
@@ -70,6 +74,8 @@ pub(super) struct Outlook {
     pub open: Option<usize>,
     /// Tests whose cost is decided on every arm.
     pub cost_decided: BTreeSet<String>,
+    /// Why blocks will probably decide nothing that are measured since the user asked for them.
+    pub doubt: Option<String>,
 }
 
 pub(super) enum Next {
@@ -136,44 +142,60 @@ fn first_blocks(
     (run, made): (&Run, &BTreeSet<u32>),
     rules: &Rules,
     measured: &BTreeMap<String, usize>,
-    (tests, Limits { budget, blocks_max }): (Vec<String>, Limits),
+    (tests, Limits { budget, blocks_max, is_asked }): (Vec<String>, Limits),
 ) -> Outlook {
     let (first_look, blocks_min) = (first_look(rules), blocks_min(plan, rules));
     let lowest = tests.iter().map(|test| measured.get(test).copied().unwrap_or(0)).min().unwrap_or(0);
     let known = block_seconds(run);
     let block_s = known.unwrap_or_else(|| planned_block_seconds(plan, tests.len()));
     let left_s = budget.map(|budget| budget.left.as_secs_f64());
-    let blocks_s = block_s * (blocks_min - lowest) as f64;
-    let total_s = blocks_s + loads_to_make_s(run, made, blocks_min - lowest);
+    let needed = |until: usize| {
+        let blocks_s = block_s * (until - lowest) as f64;
+        (blocks_s, blocks_s + loads_to_make_s(run, made, until - lowest))
+    };
+    let has_looked = lowest >= first_look;
+    // Beyond the first verdicts, time that was asked for is used block by block.
+    let least = match (is_asked, has_looked) {
+        (true, true) => lowest + 1,
+        (true, false) => first_look,
+        (false, _) => blocks_min,
+    };
+    let (blocks_s, total_s) = needed(least);
     let over_s = left_s.map_or(0.0, |left| total_s - left).max(0.0);
-    let may_be_over_s = budget.map_or(0.0, |budget| budget.whole.as_secs_f64()) * OVERRUN_FOR_VERDICTS;
-    let is_promised = lowest < plan.blocks().blocks_min as usize;
+    let may_be_over_s = match budget {
+        Some(Budget { left, .. }) if has_looked => left.as_secs_f64() * (OVERRUN - 1.0),
+        Some(Budget { whole, .. }) => whole.as_secs_f64() * OVERRUN_FOR_VERDICTS,
+        None => 0.0,
+    };
+    let is_promised = !is_asked && lowest < plan.blocks().blocks_min as usize;
     if known.is_some() && !is_promised && over_s > may_be_over_s {
-        let resume_s = seconds_of_resume(run, (blocks_min - lowest, blocks_s), true);
-        let (need, left) = (about(resume_s), duration_text(left_s.unwrap_or(0.0)));
-        let done = counted(lowest, "block");
-        let why = format!(
-            "budget too short: verdicts need {first_look} blocks; {done} done, the rest takes about {}, and {left} are left. \
-             A resume, which loads again, takes about {need}",
-            duration_text(total_s)
-        );
-        let short_text = format!(
-            "budget too short, ended after {done} of at most {blocks_max}; a resume takes about {need} until the first verdicts"
-        );
-        let stop = Stop::new(&why, &short_text);
-        return Stop { resume_s: Some(resume_s), is_without_verdict: lowest < first_look, ..stop }.outlook();
+        return match has_looked {
+            true => used_up(run, lowest, blocks_max),
+            false => too_short_for_verdicts(
+                run,
+                (lowest, blocks_max),
+                (first_look, blocks_s, total_s),
+                left_s.unwrap_or(0.0),
+            ),
+        };
     }
-    let until = if lowest < first_look { first_look } else { blocks_min };
+    let until = if has_looked { blocks_min } else { first_look };
     let over = match known {
         Some(_) if over_s >= 1.0 => {
-            let it = if lowest + 1 == blocks_min { "it" } else { "the last one" };
+            let it = if lowest + 1 == least { "it" } else { "the last one" };
             format!("; {it} ends about {} after the budget", duration_text(over_s))
         }
         _ => String::new(),
     };
     let is_end = blocks_max <= blocks_min;
-    let of = if is_end { blocks_min.to_string() } else { format!("at least {blocks_min}") };
-    let block = block_text(run, (lowest, &of));
+    // What ends the time that was asked for is not told as the end.
+    let of = match left_s.is_some_and(|left| is_asked && needed(blocks_min).1 > left) {
+        true if has_looked => None,
+        true => Some(format!("at least {first_look}")),
+        false if is_end => Some(blocks_min.to_string()),
+        false => Some(format!("at least {blocks_min}")),
+    };
+    let block = block_text(run, lowest, of.as_deref());
     Outlook {
         why: format!("{block}: {}{over}", counted(tests.len(), "test")),
         share: if is_end { 1.0 } else { OF_FIRST_VERDICTS } * lowest as f64 / blocks_min as f64,
@@ -183,31 +205,67 @@ fn first_blocks(
             later_s: block_s * (until - lowest - 1) as f64,
             loads_s: loads_to_make_s(run, made, until - lowest),
             measured: if known.is_some() { lowest } else { 0 },
-            until: if lowest < first_look { Until::FirstVerdicts } else { Until::End },
-            budget_s: None,
+            until: if has_looked { Until::End } else { Until::FirstVerdicts },
+            budget_s: left_s.filter(|_| is_asked && has_looked),
             verdicts_within_s: left_s
-                .filter(|_| !is_promised && lowest < first_look)
+                .filter(|_| !is_promised && !has_looked)
                 .map(|left| left + may_be_over_s),
         }),
         open: None,
         what: Next::Measure { tests, windows_of_reads: plan.blocks().windows },
         cost_decided: BTreeSet::new(),
+        doubt: None,
     }
 }
 
-/// `block 3 of at least 3`, `block 5 (3 of 3 that count; void: 1, 4)`: blocks are named by their numbers, which void
-/// ones have, too.
-fn block_text(run: &Run, (done, of): (usize, &str)) -> String {
-    let number = next_number(run);
-    if number as usize == done + 1 {
-        return format!("block {number} of {of}");
+/// Ends a run whose budget has no room for the blocks until the first verdicts.
+fn too_short_for_verdicts(
+    run: &Run,
+    (done, blocks_max): (usize, usize),
+    (first_look, blocks_s, total_s): (usize, f64, f64),
+    left_s: f64,
+) -> Outlook {
+    let resume_s = seconds_of_resume(run, (first_look - done, blocks_s), true);
+    let (need, left) = (about(resume_s), duration_text(left_s));
+    let why = format!(
+        "budget too short: verdicts need {first_look} blocks; {} done, the rest takes about {}, and {left} are left. A \
+         resume, which loads again, takes about {need}",
+        counted(done, "block"),
+        duration_text(total_s)
+    );
+    let short_text = format!(
+        "budget too short, ended after {}; a resume takes about {need} until the first verdicts",
+        blocks_text(run, done, blocks_max)
+    );
+    let stop = Stop::new(&why, &short_text);
+    Stop { resume_s: Some(resume_s), is_without_verdict: true, ..stop }.outlook()
+}
+
+/// Ends a run that measures all that fits into its time.
+fn used_up(run: &Run, done: usize, blocks_max: usize) -> Outlook {
+    let text = format!("budget used up after {}", blocks_text(run, done, blocks_max));
+    stop(&text, &text)
+}
+
+/// `3 blocks of at most 18`, `3 valid blocks of at most 18, and 1 void`
+fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
+    match run.blocks.len() - run.blocks_done() {
+        0 => format!("{} of at most {blocks_max}", counted(done, "block")),
+        void => format!("{} of at most {blocks_max}, and {void} void", counted(done, "valid block")),
     }
-    let void: Vec<String> = { run.blocks.iter() }
-        .filter(|block| block.status != BlockStatus::Done)
-        .map(|block| block.number.to_string())
-        .collect();
-    let void = if void.is_empty() { String::new() } else { format!("; void: {}", void.join(", ")) };
-    format!("block {number} ({} of {of} that count{void})", done + 1)
+}
+
+/// `block 3 of at least 3`, `block 5, 2 of 3 valid so far, 2 void`: blocks are named by their numbers, which void ones
+/// have, too.
+fn block_text(run: &Run, done: usize, of: Option<&str>) -> String {
+    let number = next_number(run);
+    let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+    if number as usize == done + 1 {
+        return format!("block {number}{of}");
+    }
+    let void = run.blocks.len() - run.blocks_done();
+    let void = if void > 0 { format!(", {void} void") } else { String::new() };
+    format!("block {number}, {done}{of} valid so far{void}")
 }
 
 /// The outlook after that: measures tests with undecided verdicts that more blocks can decide.
@@ -215,22 +273,21 @@ fn undecided(
     plan: &Plan,
     (run, verdicts): (&Run, &RunVerdicts),
     made: &BTreeSet<u32>,
-    Limits { budget, blocks_max }: Limits,
+    Limits { budget, blocks_max, is_asked }: Limits,
 ) -> Outlook {
     let all: Vec<&Verdict> =
         verdicts.on_candidates().filter(|verdict| RunVerdicts::is_measured_for(verdict)).collect();
     let open: Vec<&Verdict> = all.iter().copied().filter(|verdict| !verdict.class.is_decided()).collect();
     let done = all.len() - open.len();
     let state = format!("{} reached", part_of(done, verdicts_on(&all)));
-    let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
-    for verdict in &open {
-        if let Some(more) = verdicts.blocks_needed(verdict) {
-            let fewest = needs.entry(&verdict.test).or_insert(more);
-            *fewest = (*fewest).min(more.max(1));
-        }
-    }
     if open.is_empty() {
         return all_reached(run, &state, &all);
+    }
+    let mut needs = most_promising(&open, |verdict| verdicts.blocks_needed(verdict));
+    let mut doubt = None;
+    if needs.is_empty() && is_asked {
+        needs = most_promising(&open, |verdict| until_next_look(verdicts, &verdict.test));
+        doubt = Some(format!("more blocks will probably not decide {}", the_open(open.len(), done)));
     }
     if needs.is_empty() {
         return undecidable(verdicts, (&open, done), &state);
@@ -239,26 +296,44 @@ fn undecided(
     needs.retain(|test, more| blocks(test) + *more <= blocks_max);
     if needs.is_empty() {
         let most = verdicts.blocks_of_test.values().copied().max().unwrap_or(0);
+        let whose = match blocks_max > plan.blocks().blocks_max as usize {
+            true => "that a verdict takes at most",
+            false => "of its plan",
+        };
         let limit = match most >= blocks_max {
-            true => format!("the {blocks_max} blocks of its plan are done"),
-            false => format!("the {blocks_max} blocks of its plan are too few to decide more"),
+            true => format!("the {blocks_max} blocks {whose} are done"),
+            false => format!("the {blocks_max} blocks {whose} are too few to decide more"),
         };
         return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {limit}"), &limit);
     }
     let left = budget.map(|budget| budget.left);
-    let loads_s = loads_to_make_s(run, made, needs.values().copied().max().unwrap_or(0));
-    let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN - loads_s);
-    let chosen = affordable(&needs, verdicts, left_s);
-    if chosen.is_empty() {
-        let why = match left.is_some_and(|left| left.is_zero()) {
-            true => "the budget was used up before it could decide",
-            false => "the rest of the budget would decide none of",
-        };
-        let why = format!("{state}; {why} {}", the_open(open.len(), done));
-        let blocks = counted(verdicts.blocks_done, "block");
-        let short_text = format!("budget used up after {blocks} of at most {blocks_max}");
-        return stop_for_now((run, verdicts), (&open, done), &why, &short_text);
+    let mut room = Room::of(&needs, (run, verdicts), made, left);
+    if room.chosen.is_empty() {
+        let once = needs.keys().map(|test| (*test, 1)).collect();
+        room = Room::of(&once, (run, verdicts), made, left);
+        let others = the_open(open.len(), done);
+        let after = blocks_text(run, verdicts.blocks_done, blocks_max);
+        if room.chosen.is_empty() {
+            let why = format!("{state}; the budget was used up before it could decide {others}");
+            return stop_for_now(
+                (run, verdicts),
+                (&open, done),
+                &why,
+                &format!("budget used up after {after}"),
+            );
+        }
+        let none = format!("the rest of the budget would decide none of {others}");
+        if !is_asked {
+            let short_text = format!("after {after} the rest of the budget would decide nothing more");
+            return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {none}"), &short_text);
+        }
+        let takes =
+            verdicts.seconds_of_resume(run).map(|seconds| format!(", which takes about {}", about(seconds)));
+        doubt.get_or_insert_with(|| {
+            format!("so much time will probably decide none of {others}{}", takes.unwrap_or_default())
+        });
     }
+    let Room { chosen, left_s } = room;
     let (windows_of_reads, longer_s) = windows_of_reads(plan, verdicts, &chosen, left_s);
     let plain_s = verdicts.timing.seconds_for(chosen.iter().map(|test| (test.as_str(), 1)));
     let block_s = plain_s + longer_s;
@@ -273,22 +348,71 @@ fn undecided(
         budget_s: left.map(|left| left.as_secs_f64()),
         verdicts_within_s: None,
     };
-    let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
-    let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
-    let others = open.len() - rates - costs - stalls;
-    let stalls = if stalls > 0 { format!(", {stalls} stalls") } else { String::new() };
-    let others = if others > 0 { format!(", {others} of log or fsyncs") } else { String::new() };
+    let tests = match &doubt {
+        Some(doubt) => format!("{}; {doubt}", counted(chosen.len(), "test")),
+        None => part_of(chosen.len(), counted(needs.len(), "test that more blocks can decide")),
+    };
     Outlook {
-        why: format!(
-            "{state}; inconclusive: {rates} rates, {costs} costs{stalls}{others}; next: {} of {}",
-            counted(chosen.len(), "test"),
-            counted(needs.len(), "test that more blocks can decide")
-        ),
+        why: format!("block {}: {tests}; {state}; inconclusive: {}", next_number(run), kinds(&open)),
         share: OF_FIRST_VERDICTS + (1.0 - OF_FIRST_VERDICTS) * done as f64 / all.len().max(1) as f64,
         ahead: Some(ahead),
         open: Some(needs.len()),
         what: Next::Measure { tests: chosen, windows_of_reads },
         cost_decided: cost_decided(verdicts),
+        doubt: doubt.map(|doubt| format!("{state}; {doubt}")),
+    }
+}
+
+/// `3 rates, 1 costs, 2 stalls`
+fn kinds(open: &[&Verdict]) -> String {
+    let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
+    let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
+    let others = open.len() - rates - costs - stalls;
+    let stalls = if stalls > 0 { format!(", {stalls} stalls") } else { String::new() };
+    let others = if others > 0 { format!(", {others} of log or fsyncs") } else { String::new() };
+    format!("{rates} rates, {costs} costs{stalls}{others}")
+}
+
+/// By test, the fewest further blocks that decide one of its open verdicts.
+fn most_promising<'v>(
+    open: &[&'v Verdict],
+    blocks: impl Fn(&Verdict) -> Option<usize>,
+) -> BTreeMap<&'v str, usize> {
+    let mut needs: BTreeMap<&str, usize> = BTreeMap::new();
+    for verdict in open {
+        if let Some(more) = blocks(verdict) {
+            let fewest = needs.entry(&verdict.test).or_insert(more);
+            *fewest = (*fewest).min(more.max(1));
+        }
+    }
+    needs
+}
+
+/// Further blocks of a test until its verdicts are examined again; `None` after the last time.
+fn until_next_look(verdicts: &RunVerdicts, test: &str) -> Option<usize> {
+    let done = verdicts.blocks_of_test.get(test).copied().unwrap_or(0);
+    let next = verdicts.rules.looks.iter().find(|look| look.blocks > done)?;
+    Some(next.blocks - done)
+}
+
+/// What the time that is left has room for.
+struct Room {
+    chosen: Vec<String>,
+    /// Without the loads.
+    left_s: f64,
+}
+
+impl Room {
+    /// For tests that take so many blocks each.
+    fn of(
+        needs: &BTreeMap<&str, usize>,
+        (run, verdicts): (&Run, &RunVerdicts),
+        made: &BTreeSet<u32>,
+        left: Option<Duration>,
+    ) -> Self {
+        let loads_s = loads_to_make_s(run, made, needs.values().copied().max().unwrap_or(0));
+        let left_s = left.map_or(f64::INFINITY, |left| left.as_secs_f64() * OVERRUN - loads_s);
+        Self { chosen: affordable(needs, verdicts, left_s), left_s }
     }
 }
 
@@ -299,17 +423,17 @@ fn stop_for_now(
     why: &str,
     short_text: &str,
 ) -> Outlook {
-    let needs: Vec<usize> = open.iter().filter_map(|one| verdicts.blocks_needed(one)).collect();
-    let blocks = needs.iter().copied().max().unwrap_or(0);
-    let resume_s = seconds_of_resume(run, (blocks, verdicts.seconds_to_decide(|_| false)), true);
-    let them = match (needs.len(), open.len()) {
+    let resume_s = verdicts.seconds_of_resume(run);
+    let decidable = open.iter().filter(|one| verdicts.blocks_needed(one).is_some()).count();
+    let them = match (decidable, open.len()) {
         (1, 1) => "it".to_owned(),
         (some, all) if some == all => "them".to_owned(),
         (some, _) => format!("{some} of them"),
     };
-    let why = format!("{why}. About {} more would probably decide {them}", about(resume_s));
-    let stop = Stop::new(&why, short_text);
-    Stop { resume_s: Some(resume_s), is_without_verdict: reached == 0, ..stop }.outlook()
+    let more =
+        resume_s.map(|seconds| format!(". About {} more would probably decide {them}", about(seconds)));
+    let stop = Stop::new(&format!("{why}{}", more.unwrap_or_default()), short_text);
+    Stop { resume_s, is_without_verdict: reached == 0, ..stop }.outlook()
 }
 
 /// Further blocks would decide none of the `open` verdicts.
@@ -399,12 +523,7 @@ fn windows_of_reads(plan: &Plan, verdicts: &RunVerdicts, tests: &[String], left_
     }
     let block_s = verdicts.timing.seconds_for(tests.iter().map(|name| (name.as_str(), 1)));
     // No longer than lets the blocks until the next look end in time.
-    let until_look = |test: &String| {
-        let done = verdicts.blocks_of_test.get(test).copied().unwrap_or(0);
-        let next = verdicts.rules.looks.iter().find(|look| look.blocks > done);
-        next.map_or(1, |look| look.blocks - done)
-    };
-    let until_look = tests.iter().map(until_look).max().unwrap_or(1);
+    let until_look = tests.iter().filter_map(|test| until_next_look(verdicts, test)).max().unwrap_or(1);
     let longest_s = (2.0 * (block_s - windows_s)).min(left_s / until_look as f64);
     let times = 1.0 + (longest_s - block_s) / windows_s;
     let windows = times.clamp(1.0, WINDOWS_TIMES_MAX) as u32 * planned;
@@ -430,7 +549,7 @@ impl Stop {
     fn outlook(self) -> Outlook {
         let what = Next::Stop(self);
         let cost_decided = BTreeSet::new();
-        Outlook { what, why: String::new(), share: 1.0, ahead: None, open: None, cost_decided }
+        Outlook { what, why: String::new(), share: 1.0, ahead: None, open: None, cost_decided, doubt: None }
     }
 }
 

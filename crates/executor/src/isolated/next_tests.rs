@@ -1,6 +1,6 @@
 //! Decisions on runs with known truth.
 
-use super::super::{nothing_left, too_short};
+use super::super::{Given, nothing_left};
 use super::*;
 use rqps_plan::PlanContext;
 use rqps_store::{Load, Outcome, Recorded, RunFolder, testing as made_up};
@@ -69,7 +69,7 @@ fn all_tests_are_measured_until_the_first_look() {
     assert_eq!(tests_of(&outlook(&two, "", None)).len(), TESTS.len());
     let void = outlook(&Spec { blocks: 5, void: 3, ..Spec::default() }, "", None);
     assert_eq!(tests_of(&void).len(), TESTS.len(), "void blocks don't count");
-    assert!(void.why.starts_with("block 6 (3 of at least 3 that count; void: 1, 2, 3): "), "{}", void.why);
+    assert!(void.why.starts_with("block 6, 2 of at least 3 valid so far, 3 void: "), "{}", void.why);
     let more = Spec { blocks: 5, ..Spec::default() };
     assert_eq!(tests_of(&outlook(&more, "blocks_min = 6", None)).len(), TESTS.len());
     let of = |isolated| outlook(&two, isolated, None).why;
@@ -228,8 +228,62 @@ fn only_undecided_and_affordable_tests_are_measured() {
     // With room for what a resume begins with.
     let minutes = ((all.ahead.unwrap().after(0.0, 0.0).seconds * 1.2 + 30.0) / 60.0).ceil();
     assert!(why_stopped(&none).ends_with(&format!(" --more {minutes}m")), "{}", why_stopped(&none));
-    let text = short_text(&none);
-    assert_eq!(text, "budget used up after 5 blocks of at most 18");
+    assert_eq!(short_text(&none), "budget used up after 5 blocks of at most 18");
+    let void = outlook(&Spec { blocks: 7, void: 2, ..noisy.clone() }, "", Some(5));
+    assert_eq!(short_text(&void), "budget used up after 5 valid blocks of at most 18, and 2 void");
+    // A block fits, which alone decides nothing.
+    let little = outlook(&noisy, "", Some(BLOCK_S));
+    assert_eq!(
+        short_text(&little),
+        "after 5 blocks of at most 18 the rest of the budget would decide nothing more"
+    );
+    assert!(why_stopped(&little).contains("; the rest of the budget would decide none of "));
+    // What is shown beside the bar is what is measured.
+    assert!(all.why.starts_with("block 6: ") && all.why.contains("; inconclusive: "), "{}", all.why);
+}
+
+/// The host may be quieter than it was.
+#[test]
+fn time_that_is_asked_for_is_used_although_the_noise_speaks_against_it() {
+    let given = |spec: &Spec, more_s| {
+        on_run(spec, "", |plan, run| {
+            let more = Duration::from_secs(more_s);
+            let limits = Limits::of(plan, Some(more), true);
+            let tests = tests_of(&next(plan, run, &BTreeSet::new(), limits, &|_| false).unwrap()).len();
+            (tests, super::super::given(plan, run, more, true).unwrap())
+        })
+    };
+    let noisy = Spec { block_sd: 0.2, blocks: 3, seed: 3, ..Spec::default() };
+    let ended = outlook(&noisy, "", None);
+    assert_eq!(short_text(&ended), "more blocks would decide nothing more");
+    let (tests, Given::Measures { doubt }) = given(&noisy, 3600) else { panic!("refused") };
+    let doubt = doubt.unwrap();
+    assert!(tests > 0 && doubt.contains("; more blocks will probably not decide "), "{tests} {doubt}");
+    let (0, Given::TooShort(why)) = given(&noisy, 5) else { panic!("not refused") };
+    assert!(why.contains("the budget was used up"), "{why}");
+    // One block of several that would decide something.
+    let some = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
+    let (tests, Given::Measures { doubt }) = given(&some, BLOCK_S) else { panic!("refused") };
+    let doubt = doubt.unwrap();
+    assert!(tests > 0 && doubt.contains("; so much time will probably decide none of "), "{tests} {doubt}");
+    let (tests, Given::Measures { doubt: None }) = given(&some, 36_000) else { panic!("a doubt") };
+    assert!(tests > 0);
+}
+
+/// As many as fit into the time, of which the plan promises more: as in a calibration.
+#[test]
+fn blocks_that_are_promised_end_with_the_time_that_was_asked_for() {
+    let after = |blocks, more_s| {
+        on_run(&Spec { blocks, ..Spec::default() }, "blocks_min = 1000\nblocks_max = 1000", |plan, run| {
+            let limits = Limits::of(plan, Some(Duration::from_secs(more_s)), true);
+            next(plan, run, &BTreeSet::new(), limits, &|_| false).unwrap()
+        })
+    };
+    assert_eq!(after(2, 200).why, "block 3 of at least 3: 6 tests");
+    let sixth = after(5, 200);
+    assert_eq!((&*sixth.why, tests_of(&sixth).len()), ("block 6: 6 tests", TESTS.len()));
+    assert_eq!(sixth.ahead.unwrap().after(0.0, 0.0).seconds, 200.0, "until its end");
+    assert_eq!(short_text(&after(5, 60)), "budget used up after 5 blocks of at most 1000");
 }
 
 /// A block of few tests is mostly restarts: its reading tests get more windows, up to what the budget has time for.
@@ -269,17 +323,14 @@ fn a_run_that_has_the_blocks_of_its_plan_goes_on_only_with_more_time() {
         on_run(&noisy, isolated, |plan, run| {
             let limits = Limits::of(plan, Some(more), true);
             let next = next(plan, run, &BTreeSet::new(), limits, &|_| false).unwrap();
-            (
-                tests_of(&next).len(),
-                nothing_left(plan, run).unwrap(),
-                too_short(plan, run, more, false).unwrap(),
-            )
+            let given = super::super::given(plan, run, more, false).unwrap();
+            (tests_of(&next).len(), nothing_left(plan, run).unwrap(), given)
         })
     };
-    let (tests, nothing, short) = given("blocks_max = 5", 3600);
-    assert!(tests > 0 && nothing.is_none() && short.is_none(), "{tests} {nothing:?} {short:?}");
-    let (tests, nothing, short) = given("blocks_max = 5", 5);
-    assert!(tests == 0 && nothing.is_none() && short.unwrap().contains(" --more "));
+    let (tests, nothing, given_much) = given("blocks_max = 5", 3600);
+    assert!(tests > 0 && nothing.is_none() && matches!(given_much, Given::Measures { .. }), "{nothing:?}");
+    let (0, None, Given::TooShort(short)) = given("blocks_max = 5", 5) else { panic!("not refused") };
+    assert!(short.contains(" --more "), "{short}");
     // Looks end, too.
     let at_last = Spec { blocks: 18, block_sd: 0.05, ..noisy };
     let why = on_run(&at_last, "blocks_max = 5", |plan, run| nothing_left(plan, run).unwrap());

@@ -1,7 +1,7 @@
 //! What a run's own report would warn of: without it, a table of all hosts looks surer than the tables of each.
 
 use rqps_stats::Rules;
-use rqps_store::{BlockStatus, Run};
+use rqps_store::Run;
 use rqps_verdicts::{Disturbance, HostRemark, WindowOrder, host_doubt, host_remarks, pooled};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct Doubts {
 
 impl Doubts {
     pub(super) fn of(task: &str, run: &Run, rules: &Rules) -> Self {
-        let blocks = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+        let blocks = run.blocks_done();
         let needed = rules.looks.first().map_or(0, |look| look.blocks);
         let short = (blocks < needed).then(|| (task.to_owned(), blocks));
         let windows = run.windows.iter().filter(|window| window.valid());

@@ -2,7 +2,7 @@
 
 use rqps_model::counted;
 use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
-use rqps_store::{BlockStatus, Status};
+use rqps_store::Status;
 use rqps_verdicts::{
     RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_resume,
 };
@@ -187,7 +187,7 @@ fn first_verdicts(judged: &Judged<'_>, verdicts_are: &str, (done, least): (usize
 /// How a resume measures so many blocks more, which take some seconds, if there may be so many.
 fn with_more(judged: &Judged<'_>, state: &str, (blocks, seconds): (usize, f64)) -> String {
     let run = judged.run;
-    let ended = run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count();
+    let ended = run.blocks_done();
     let most = judged.verdicts.rules.looks.last().map_or(0, |look| look.blocks);
     if ended + blocks > most {
         return format!("{state} More than {most} blocks would not decide more: measure anew.");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use rqps_builds::mysql::Layout;
 use rqps_builds::{Build, ServerUser};
-use rqps_model::{LeftOut, later_words, nearest};
+use rqps_model::{LeftOut, if_meant, later_words, nearest};
 
 use super::conf::format_option;
 use super::options;
@@ -104,11 +104,11 @@ pub(crate) fn missing(files: &BTreeSet<String>, (option, value): (&str, &str)) -
     }
     let later: Vec<String> =
         missing.iter().filter_map(|entry| later_words(entry).filter(|later| is_here(later))).collect();
-    let question = missing
+    let meant = missing
         .iter()
         .filter(|_| later.is_empty())
-        .find_map(|entry| nearest(file_of(entry), files.iter().map(String::as_str)))
-        .map_or_else(String::new, |file| format!("; did you mean {file}?"));
+        .find_map(|entry| nearest(file_of(entry), files.iter().map(String::as_str)));
+    let question = if_meant(meant);
     let left = LeftOut {
         reason: format!("no such plugin, and the server starts without it{}{question}", migration(&missing)),
         without_effect: true,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rqps_model::{LeftOut, nearest};
+use rqps_model::{LeftOut, if_meant, nearest};
 
 /// Options whose values the operating system provides.
 pub(crate) const OF_MACHINE: [&str; 6] =
@@ -51,6 +51,34 @@ pub(crate) fn not_in_this_build(value: &str) -> LeftOut {
 /// The libraries of a list that a build with its programs in `bin_dir` lacks, and the list without them. `None` if it
 /// has all, or has its libraries at an unknown place.
 pub(crate) fn missing(bin_dir: &Path, (option, value): (&str, &str)) -> Option<(LeftOut, String)> {
+    let Listed { here, missing, known } = listed(bin_dir, (option, value))?;
+    if missing.is_empty() {
+        return None;
+    }
+    let question = if_meant(missing.iter().find_map(|name| meant(name, &known)));
+    let (missing, here) = (missing.join(", "), here.join(", "));
+    let kept = if here.is_empty() { String::new() } else { format!("; kept: {here}") };
+    let reason = format!("{NOT_IN_BUILD}: {missing}{kept}{question}");
+    let left = LeftOut { option: option.to_owned(), value: missing, reason, ..LeftOut::default() };
+    Some((left, here))
+}
+
+/// The libraries of a list that a build lacks and that resemble one that it has, with that one.
+pub(crate) fn misspelled(bin_dir: &Path, option: (&str, &str)) -> Vec<(String, String)> {
+    let Some(Listed { missing, known, .. }) = listed(bin_dir, option) else { return Vec::new() };
+    let with_meant = |name: &&str| Some(((*name).to_owned(), meant(name, &known)?.to_owned()));
+    missing.iter().filter_map(with_meant).collect()
+}
+
+/// The libraries of a list by whether a build has them, and all that it has.
+struct Listed<'o> {
+    here: Vec<&'o str>,
+    missing: Vec<&'o str>,
+    known: Vec<String>,
+}
+
+/// `None` if the option is no list of libraries, or the build has its libraries at an unknown place.
+fn listed<'o>(bin_dir: &Path, (option, value): (&str, &'o str)) -> Option<Listed<'o>> {
     if !LIBRARIES.contains(&option) {
         return None;
     }
@@ -61,19 +89,12 @@ pub(crate) fn missing(bin_dir: &Path, (option, value): (&str, &str)) -> Option<(
         path.is_file() || path.with_added_extension("so").is_file()
     };
     let names = value.split(',').map(|name| name.trim().trim_matches('"')).filter(|name| !name.is_empty());
-    let (here, missing): (Vec<&str>, Vec<&str>) = names.partition(is_here);
-    if missing.is_empty() {
-        return None;
-    }
-    let known = libraries(&dir);
-    let near = |name: &&str| nearest(name.trim_start_matches(LIBDIR), known.iter().map(String::as_str));
-    let meant = missing.iter().find_map(near);
-    let question = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
-    let (missing, here) = (missing.join(", "), here.join(", "));
-    let kept = if here.is_empty() { String::new() } else { format!("; kept: {here}") };
-    let reason = format!("{NOT_IN_BUILD}: {missing}{kept}{question}");
-    let left = LeftOut { option: option.to_owned(), value: missing, reason, ..LeftOut::default() };
-    Some((left, here))
+    let (here, missing) = names.partition(is_here);
+    Some(Listed { here, missing, known: libraries(&dir) })
+}
+
+fn meant<'k>(name: &str, known: &'k [String]) -> Option<&'k str> {
+    nearest(name.trim_start_matches(LIBDIR), known.iter().map(String::as_str))
 }
 
 /// The names of the libraries of a directory.
@@ -102,6 +123,8 @@ mod tests {
         assert!(left.reason.ends_with("pg_cron; kept: pg_stat_statements, $libdir/auto_explain"));
         let (left, _) = missing(&bin, ("shared_preload_libraries", "pg_stat_statement")).unwrap();
         assert!(left.reason.ends_with("; did you mean pg_stat_statements?"), "{}", left.reason);
+        let misspelled = misspelled(&bin, ("shared_preload_libraries", "pg_cron, auto_explan, auto_explain"));
+        assert_eq!(misspelled, [("auto_explan".to_owned(), "auto_explain".to_owned())]);
         assert_eq!(missing(&bin, ("shared_preload_libraries", "auto_explain")), None);
         assert_eq!(missing(&bin, ("search_path", "pg_cron")), None);
     }

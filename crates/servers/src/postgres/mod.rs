@@ -133,6 +133,10 @@ impl System for Postgres {
         Ok(Box::new(Settings { build, user, data_dir: place }.known()?))
     }
 
+    fn misspelled(&self, build: &Build, option: (&str, &str)) -> Vec<(String, String)> {
+        available::misspelled(&build.bin_dir, option)
+    }
+
     /// The major version, and the options that affect the files.
     fn data_key(&self, build: &Build, config: &Config) -> String {
         let number = build.version_num();

@@ -1,7 +1,7 @@
 //! The grammar of expressions, by recursive descent. Precedence is that of pgbench: from OR, AND, NOT, comparisons,
 //! bits, sums and products to the sign.
 
-use rqps_model::nearest;
+use rqps_model::{if_meant, nearest};
 
 use super::{Event, Expression, Function, OPERANDS_MAX, Value, check_exponent, count};
 use crate::zipf::Zipf;
@@ -136,9 +136,8 @@ impl<'t> Parser<'t> {
                     Err("pgbench has `:scale` from -s: write \\set scale 10 before it".to_owned())
                 }
                 None => {
-                    let meant =
-                        variable_meant(name, self.names).map(|near| format!("; did you mean `:{near}`?"));
-                    Err(format!("no variable `{name}` is set before{}", meant.unwrap_or_default()))
+                    let meant = variable_meant(name, self.names).map(|near| format!("`:{near}`"));
+                    Err(format!("no variable `{name}` is set before{}", if_meant(meant)))
                 }
             };
         }

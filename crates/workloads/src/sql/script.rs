@@ -134,19 +134,7 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Script, Vec<String>> {
         .iter()
         .map(|piece| (piece.line, statement(piece, dialect, &mut variables, &mut mistakes)))
         .collect();
-    let is = |parsed: &Parsed, words: &[&str]| words.iter().any(|word| parsed.sql.eq_ignore_ascii_case(word));
-    let begins = ["BEGIN", "START TRANSACTION"];
-    let ends = ["COMMIT", "END"];
-    let transaction = statements.first().is_some_and(|(_, first)| is(first, &begins));
-    if transaction {
-        let (line, _) = statements.remove(0);
-        if statements.pop_if(|(_, last)| is(last, &ends)).is_none() {
-            mistakes.push((line, "a script that starts with BEGIN must end with COMMIT".to_owned()));
-        }
-    }
-    let misplaced = statements.iter().filter(|(_, one)| is(one, &begins) || is(one, &ends));
-    let why = || "BEGIN can only be the first statement, COMMIT the last".to_owned();
-    mistakes.extend(misplaced.map(|(line, _)| (*line, why())));
+    let transaction = take_transaction(&mut statements, &mut mistakes);
     if !mistakes.is_empty() {
         return Err(in_words(mistakes));
     }
@@ -157,27 +145,70 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Script, Vec<String>> {
     Ok(Script { draws, transaction, statements: statements.into_iter().map(|(_, one)| one).collect() })
 }
 
+/// A statement that controls a transaction.
+#[derive(Clone, Copy, PartialEq)]
+enum Control {
+    Begin,
+    Commit,
+    /// It ends the transaction without a COMMIT.
+    Rollback,
+    /// It needs a transaction and stays in it.
+    Savepoint,
+}
+
+impl Control {
+    fn of(sql: &str) -> Option<Self> {
+        let upper = sql.to_ascii_uppercase();
+        let words: Vec<&str> = upper.split_whitespace().collect();
+        Some(match words.as_slice() {
+            ["BEGIN"] | ["BEGIN" | "START", "TRANSACTION"] | ["BEGIN", "WORK"] => Self::Begin,
+            ["COMMIT" | "END"] | ["COMMIT" | "END", "TRANSACTION" | "WORK"] => Self::Commit,
+            ["SAVEPOINT" | "RELEASE", ..] | ["ROLLBACK", "TO", ..] | ["ROLLBACK", _, "TO", ..] => {
+                Self::Savepoint
+            }
+            ["ROLLBACK" | "ABORT", ..] => Self::Rollback,
+            _ => return None,
+        })
+    }
+}
+
+/// Removes BEGIN and COMMIT around the statements; whether they were there.
+fn take_transaction(statements: &mut Vec<(usize, Parsed)>, mistakes: &mut Mistakes) -> bool {
+    let is = |parsed: &Parsed, control| Control::of(&parsed.sql) == Some(control);
+    let transaction = statements.first().is_some_and(|(_, first)| is(first, Control::Begin));
+    if transaction {
+        let (line, _) = statements.remove(0);
+        let ends = statements.pop_if(|(_, last)| is(last, Control::Commit)).is_some();
+        // That is told of the ROLLBACK.
+        if !ends && !statements.last().is_some_and(|(_, last)| is(last, Control::Rollback)) {
+            mistakes.push((line, "a script that starts with BEGIN must end with COMMIT".to_owned()));
+        }
+    }
+    for (line, parsed) in statements.iter() {
+        let word = parsed.sql.split_whitespace().next().unwrap_or_default();
+        let why = match Control::of(&parsed.sql) {
+            Some(Control::Begin | Control::Commit) => {
+                "BEGIN can only be the first statement, COMMIT the last".to_owned()
+            }
+            Some(Control::Rollback) => format!(
+                "`{word}` is not supported: a transaction ends with COMMIT, the last statement of its script"
+            ),
+            Some(Control::Savepoint) if !transaction => format!(
+                "`{word}` is not in a transaction: BEGIN must be the first statement, COMMIT the last"
+            ),
+            Some(Control::Savepoint) | None => continue,
+        };
+        mistakes.push((*line, why));
+    }
+    transaction
+}
+
 /// `set id random(1, 1000)`.
 fn set(command: &str, variables: &mut Variables) -> Result<(), String> {
     let mut words = command.splitn(3, char::is_whitespace);
     let word = words.next().unwrap_or_default();
     if word != "set" {
-        let remedy = match word {
-            "sleep" => "leave it out; `rate_per_second` in [test.NAME] paces clients",
-            "if" | "elif" | "else" | "endif" => {
-                "write a script for each branch and mix them by weight, or CASE … END in a \\set"
-            }
-            "gset" | "aset" => "what a statement returns is not kept; let the next statement select it",
-            "shell" | "setshell" => {
-                "no other program runs while a test is measured; compute the value by \\set"
-            }
-            "startpipeline" | "endpipeline" | "syncpipeline" => {
-                "leave it out; each statement waits for the one before"
-            }
-            "setrandom" => "write \\set NAME random(LOW, HIGH)",
-            _ => "write \\set NAME EXPRESSION, for example \\set id random(1, 1000)",
-        };
-        return Err(format!("`\\{word}` is not supported: {remedy}"));
+        return Err(unsupported(word));
     }
     let (Some(name), Some(text)) = (words.next(), words.next()) else {
         return Err("write \\set NAME EXPRESSION".to_owned());
@@ -186,6 +217,25 @@ fn set(command: &str, variables: &mut Variables) -> Result<(), String> {
         return Err(format!("`{name}` is not a variable's name: use letters, digits and _"));
     }
     variables.set(name, text)
+}
+
+/// Why a command other than `\set` is none here, and what to do.
+fn unsupported(word: &str) -> String {
+    let remedy = match word {
+        "sleep" => "leave it out; `rate_per_second` in [test.NAME] paces clients",
+        "if" | "elif" | "else" | "endif" => {
+            "write a script for each branch and mix them by weight, or CASE … END in a \\set"
+        }
+        "gset" | "aset" => "what a statement returns is not kept; let the next statement select it",
+        "shell" | "setshell" => "no other program runs while a test is measured; compute the value by \\set",
+        "startpipeline" | "endpipeline" | "syncpipeline" => {
+            "leave it out; each statement waits for the one before"
+        }
+        "setrandom" => "write \\set NAME random(LOW, HIGH)",
+        "g" | "G" => "end the statement with ;",
+        _ => "write \\set NAME EXPRESSION, for example \\set id random(1, 1000)",
+    };
+    format!("`\\{word}` is not supported: {remedy}")
 }
 
 /// Replaces `:name` by `?`.
@@ -205,8 +255,20 @@ fn statement(piece: &Piece, dialect: Dialect, names: &mut Variables, mistakes: &
         let rest = &text[at..];
         let c = rest.chars().next().unwrap_or_default();
         let name: String = rest[c.len_utf8()..].chars().take_while(|c| is_word(*c)).collect();
+        // MySQL's `\N` is NULL; nothing else outside of quotes has a backslash.
+        if c == '\\' && !(dialect == Dialect::Mysql && name == "N") {
+            let line = piece.line + text[..at].matches('\n').count();
+            mistake(
+                line,
+                match name.as_str() {
+                    "set" => "`\\set` must be the first of its line".to_owned(),
+                    word => unsupported(word),
+                },
+            );
+            // All of the line is the command's.
+            at += rest.find('\n').unwrap_or(rest.len());
         // `::` is a cast of Postgres, `:=` an assignment of MySQL.
-        if rest.starts_with("::") {
+        } else if rest.starts_with("::") {
             sql.push_str("::");
             at += 2;
         } else if c == ':' && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -311,6 +373,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_transaction_may_have_savepoints() {
+        let text = "BEGIN WORK;\nSAVEPOINT a;\nSELECT 1;\nROLLBACK WORK TO a;\nRELEASE a;\nEND TRANSACTION;";
+        let script = parse(text).unwrap();
+        assert_eq!((script.transaction, script.statements.len()), (true, 4));
+        assert_eq!(parse("BEGIN;\nROLLBACK").unwrap_err().len(), 1, "one mistake is told once");
+    }
+
+    #[test]
+    fn a_backslash_is_no_command_in_quotes_or_as_null_of_mysql() {
+        assert!(parse("SELECT E'\\n', '\\gset';").is_ok());
+        assert!(super::parse("SELECT \\N;", Dialect::Mysql).is_ok());
+        assert!(super::parse("SELECT 1\\G", Dialect::Mysql).is_err());
+    }
+
     /// Variables of variables, and a command that goes on in the next line.
     #[test]
     fn expressions_of_pgbench_are_parsed() {
@@ -356,6 +433,10 @@ mod tests {
             ("SELECT 1;\n\\sleep 1", "line 2: `\\sleep` is not supported: leave it out"),
             ("\\if 1 > 0\nSELECT 1;", "line 1: `\\if` is not supported: write a script for each branch"),
             ("SELECT 1 \\\n\\gset\n", "line 2: `\\gset` is not supported"),
+            ("SELECT 1; \\gset\n", "line 1: `\\gset` is not supported: what a statement returns is not kept"),
+            ("SELECT 1;\nSELECT 2 \\gset p_\nSELECT 3;", "line 2: `\\gset` is not supported"),
+            ("SELECT 1; \\set a random(1, :b)", "line 1: `\\set` must be the first of its line"),
+            ("SELECT 1\\G", "line 1: `\\G` is not supported: end the statement with ;"),
             ("\\set a 5 / 2.0\nSELECT :a", "line 2: `a` is not a whole number"),
             ("\\set a 1 / 0\nSELECT :a", "line 1: a division by zero"),
             ("\\set a 1\n\\set a 2\nSELECT :a", "line 2: `a` is set twice"),
@@ -377,6 +458,14 @@ mod tests {
             ("SELECT 'a", "line 1: the quote does not end"),
             ("BEGIN; SELECT 1;", "must end with COMMIT"),
             ("SELECT 1; BEGIN; SELECT 2", "line 1: BEGIN can only be the first"),
+            ("SELECT 1;\nrollback;", "line 2: `rollback` is not supported: a transaction ends with COMMIT"),
+            ("BEGIN;\nSELECT 1;\nABORT WORK", "line 3: `ABORT` is not supported"),
+            (
+                "SELECT 1;\nSAVEPOINT a;",
+                "line 2: `SAVEPOINT` is not in a transaction: BEGIN must be the first",
+            ),
+            ("RELEASE a;\nSELECT 1;", "line 1: `RELEASE` is not in a transaction"),
+            ("SELECT 1;\nROLLBACK TO a;", "line 2: `ROLLBACK` is not in a transaction"),
             ("-- rows: many\nSELECT 1", "line 1: write -- rows: and a whole number"),
             ("-- row: 1\nSELECT 1", "line 1: write -- rows: and a whole number"),
             ("-- rows: 1\nCALL pay()", "line 2: `-- rows:` is not supported before a CALL"),
