@@ -92,6 +92,10 @@ pub struct Isolated {
     pub window_seconds: f64,
     /// Maximum number of blocks.
     pub blocks_max: u32,
+    /// The number of blocks that the budget is expected to reach when the run begins: looks up to it have most of the
+    /// error, like those up to `blocks_max`. The run does not end with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks_expected: Option<u32>,
     /// Every test gets this many blocks, even if its verdicts are reached earlier.
     #[serde(skip_serializing_if = "is_zero")]
     pub blocks_min: u32,
@@ -112,6 +116,7 @@ impl Default for Isolated {
             windows: 2,
             window_seconds: 2.5,
             blocks_max: 18,
+            blocks_expected: None,
             blocks_min: 0,
             count_instructions: true,
             counting_budget_s: None,

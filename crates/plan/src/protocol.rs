@@ -13,8 +13,16 @@ use crate::problem::Problems;
 use crate::reader::{Found, Section};
 use crate::shared::TOP;
 
-const ISOLATED_KEYS: [&str; 7] =
-    ["control", "windows", "window_seconds", "blocks_max", "blocks_min", "count_instructions", "copies"];
+const ISOLATED_KEYS: [&str; 8] = [
+    "control",
+    "windows",
+    "window_seconds",
+    "blocks_max",
+    "blocks_expected",
+    "blocks_min",
+    "count_instructions",
+    "copies",
+];
 /// Metrics that can have a minimum effect of interest.
 const METRICS: [&str; 8] =
     ["rate", "instructions", "cpu_us", "wal_bytes", "rows", "blocks", "fsyncs", "stalls"];
@@ -107,6 +115,7 @@ fn read_isolated(section: &Section<'_>, problems: &Problems<'_>) -> Isolated {
         blocks_max: section
             .integer("blocks_max", limits::BLOCKS)
             .map_or(default.blocks_max, |found| at_least_a_verdict(section, problems, &found)),
+        blocks_expected: section.integer("blocks_expected", limits::BLOCKS).map(|found| found.value as u32),
         blocks_min: section
             .integer("blocks_min", limits::BLOCKS)
             .map_or(default.blocks_min, |found| found.value as u32),

@@ -37,6 +37,7 @@ struct Test {
 #[serde(default)]
 struct Isolated {
     blocks_max: Option<usize>,
+    blocks_expected: Option<usize>,
 }
 
 /// The rules of the run's plan.
@@ -54,8 +55,9 @@ pub fn rules_of(run: &Run) -> Result<Rules> {
 fn rules(plan: &str) -> std::result::Result<Rules, toml::de::Error> {
     let plan: PlanKeys = toml::from_str(plan)?;
     let mut rules = Rules { rates: plan.verdict.rates.unwrap_or(true), ..Rules::default() };
-    if let Some(blocks_max) = plan.isolated.blocks_max {
-        rules = rules.ending_after(blocks_max);
+    let Isolated { blocks_max, blocks_expected } = plan.isolated;
+    if let Some(last) = [blocks_max, blocks_expected].into_iter().flatten().min() {
+        rules = rules.ending_after(last);
     }
     for (key, percent) in &plan.verdict.mei_percent {
         let metric = if key == STALLS { Some(Metric::StallFactor) } else { key.parse().ok() };
@@ -84,6 +86,8 @@ mod tests {
         let looks: Vec<usize> = rules.looks.iter().map(|look| look.blocks).collect();
         assert_eq!(looks, [3, 5, 8, 12, 18], "it may be given more time");
         assert_eq!(rules, Rules { looks: Rules::default().ending_after(7).looks, ..rules.clone() });
+        let within = super::rules("[isolated]\nblocks_max = 18\nblocks_expected = 5\n").unwrap();
+        assert_eq!(within.looks, Rules::default().ending_after(5).looks, "a budget reaches no more");
         let mei = |test: &str, metric| rules.mei(test, metric);
         assert_eq!((mei("scan", Metric::Rate), mei("delete", Metric::Rate)), (0.05, 0.03));
         assert_eq!((mei("scan", Metric::Instructions), mei("scan", Metric::CpuUs)), (0.01, 0.02));

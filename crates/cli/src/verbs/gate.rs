@@ -313,6 +313,12 @@ mod tests {
         assert_eq!((blocks("5m").windows, blocks("5m").blocks_max), (1, 3));
         assert_eq!((blocks("15m").windows, blocks("15m").blocks_max), (2, 18));
         assert!(first_verdicts_seconds(&plan_of(&["--budget", "5m"])) <= 300.0);
+        let expected = |budget| {
+            let mut plan = plan_of(&["--budget", budget]);
+            crate::verbs::run::fit_to_budget(&mut plan, crate::verbs::run::Hopeless::FOR_VERDICTS).unwrap();
+            plan.blocks().blocks_expected
+        };
+        assert_eq!((expected("5m"), expected("10h")), (Some(3), Some(18)));
     }
 
     #[test]

@@ -18,8 +18,9 @@ use rqps_builds::Dirs;
 use rqps_executor::{Ending, Execution, Finish, Ingredients, Needs, TimeLeft, Without};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::windows_seconds;
+use rqps_plan::isolated::{block_seconds, windows_seconds};
 use rqps_plan::{Plan, Protocol};
+use rqps_stats::Rules;
 use rqps_store::{NoResult, RunFolder, UPGRADE_FILE, Until};
 use rqps_verdicts::{CERTIFICATE_SECONDS, about, minutes_to_give};
 use std::collections::BTreeSet;
@@ -128,7 +129,20 @@ pub fn fit_windows(plan: &mut Plan) {
     ));
 }
 
-/// Has a plan whose verdicts need not come after the budget count only what fits.
+/// Gives the looks that the budget is expected to reach most of the error, which looks that a run never reaches would
+/// keep. Of the blocks after the first verdicts only open tests are measured: half of them, on average.
+fn expect_blocks(plan: &mut Plan) {
+    let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };
+    let first = verdict_blocks();
+    let (first_s, block_s) = (first_verdicts_seconds(plan), block_seconds(plan, plan.workload.steps.len()));
+    let is_reached = |blocks: usize| first_s + block_s / 2.0 * (blocks - first) as f64 <= budget_s;
+    let looks = Rules::default().looks;
+    let reached = looks.iter().map(|look| look.blocks).take_while(|blocks| is_reached(*blocks));
+    let expected = reached.last().unwrap_or(first).max(plan.blocks().blocks_min as usize);
+    plan.isolated.iter_mut().for_each(|blocks| blocks.blocks_expected = u32::try_from(expected).ok());
+}
+
+/// Has a plan whose verdicts need not come after the budget count only what fits, and foresees its blocks.
 ///
 /// # Errors
 /// If the budget of a new run is hopeless: it would end without a verdict.
@@ -137,6 +151,7 @@ pub fn fit_to_budget(plan: &mut Plan, hopeless: Hopeless) -> Result<(), Usage> {
     if plan.blocks().blocks_min == 0 {
         count_only_what_fits(plan);
     }
+    expect_blocks(plan);
     Ok(())
 }
 
