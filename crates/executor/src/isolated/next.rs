@@ -247,11 +247,13 @@ fn used_up(run: &Run, done: usize, blocks_max: usize) -> Outlook {
     stop(&text, &text)
 }
 
-/// `3 blocks of at most 18`, `3 valid blocks of at most 18, and 1 void`
+/// `3 blocks of at most 18`, `3 blocks of at most 18, and a void one`
 fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
+    let done = format!("{} of at most {blocks_max}", counted(done, "block"));
     match run.blocks.len() - run.blocks_done() {
-        0 => format!("{} of at most {blocks_max}", counted(done, "block")),
-        void => format!("{} of at most {blocks_max}, and {void} void", counted(done, "valid block")),
+        0 => done,
+        1 => format!("{done}, and a void one"),
+        void => format!("{done}, and {void} void ones"),
     }
 }
 

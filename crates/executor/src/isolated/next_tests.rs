@@ -230,7 +230,7 @@ fn only_undecided_and_affordable_tests_are_measured() {
     assert!(why_stopped(&none).ends_with(&format!(" --more {minutes}m")), "{}", why_stopped(&none));
     assert_eq!(short_text(&none), "budget used up after 5 blocks of at most 18");
     let void = outlook(&Spec { blocks: 7, void: 2, ..noisy.clone() }, "", Some(5));
-    assert_eq!(short_text(&void), "budget used up after 5 valid blocks of at most 18, and 2 void");
+    assert_eq!(short_text(&void), "budget used up after 5 blocks of at most 18, and 2 void ones");
     // A block fits, which alone decides nothing.
     let little = outlook(&noisy, "", Some(BLOCK_S));
     assert_eq!(
@@ -245,28 +245,30 @@ fn only_undecided_and_affordable_tests_are_measured() {
 /// The host may be quieter than it was.
 #[test]
 fn time_that_is_asked_for_is_used_although_the_noise_speaks_against_it() {
-    let given = |spec: &Spec, more_s| {
+    let given = |spec: &Spec, more_s, change: fn(&mut Run)| {
         on_run(spec, "", |plan, run| {
+            change(run);
             let more = Duration::from_secs(more_s);
             let limits = Limits::of(plan, Some(more), true);
             let tests = tests_of(&next(plan, run, &BTreeSet::new(), limits, &|_| false).unwrap()).len();
             (tests, super::super::given(plan, run, more, true).unwrap())
         })
     };
-    let noisy = Spec { block_sd: 0.2, blocks: 3, seed: 3, ..Spec::default() };
-    let ended = outlook(&noisy, "", None);
-    assert_eq!(short_text(&ended), "more blocks would decide nothing more");
-    let (tests, Given::Measures { doubt }) = given(&noisy, 3600) else { panic!("refused") };
+    let (three, change): (Spec, fn(&mut Run)) =
+        (Spec { blocks: 3, ..Spec::default() }, |run| invalidate(run, "new", 2..=3));
+    let ended = outlook_on(&three, "", None, change);
+    assert!(short_text(&ended).contains("keep being invalid"), "{}", short_text(&ended));
+    let (tests, Given::Measures { doubt }) = given(&three, 3600, change) else { panic!("refused") };
     let doubt = doubt.unwrap();
     assert!(tests > 0 && doubt.contains("; more blocks will probably not decide "), "{tests} {doubt}");
-    let (0, Given::TooShort(why)) = given(&noisy, 5) else { panic!("not refused") };
+    let (0, Given::TooShort(why)) = given(&three, 5, change) else { panic!("not refused") };
     assert!(why.contains("the budget was used up"), "{why}");
     // One block of several that would decide something.
     let some = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
-    let (tests, Given::Measures { doubt }) = given(&some, BLOCK_S) else { panic!("refused") };
+    let (tests, Given::Measures { doubt }) = given(&some, BLOCK_S, |_| ()) else { panic!("refused") };
     let doubt = doubt.unwrap();
     assert!(tests > 0 && doubt.contains("; so much time will probably decide none of "), "{tests} {doubt}");
-    let (tests, Given::Measures { doubt: None }) = given(&some, 36_000) else { panic!("a doubt") };
+    let (tests, Given::Measures { doubt: None }) = given(&some, 36_000, |_| ()) else { panic!("a doubt") };
     assert!(tests > 0);
 }
 
