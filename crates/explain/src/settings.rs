@@ -70,7 +70,10 @@ pub(crate) fn differences(
     let (base, arm) = (&run.arms[base], &run.arms[arm]);
     let of_one_kind = crate::of_one_kind(&base.dbms, &arm.dbms);
     let mut differences = versions(base, arm);
-    let left_out = left_out(base, arm);
+    // Until both have started for blocks, what these set is in the entry of one of them alone.
+    let is_of_one_start = |name: &str| base.has_of_blocks(name) != arm.has_of_blocks(name);
+    let mut left_out = left_out(base, arm);
+    left_out.retain(|difference| !is_of_one_start(&difference.name));
     let managed: BTreeSet<&str> =
         base.managed.iter().chain(&arm.managed).map(|setting| setting.name.as_str()).collect();
     let is_skipped = |name: &str| {
@@ -78,6 +81,7 @@ pub(crate) fn differences(
             || NOT_COMPARED.split(' ').any(|one| one == name)
             || left_out.iter().any(|difference| difference.name == name)
             || is_replaced(base, arm, name)
+            || is_of_one_start(name)
     };
     // Of an arm that was given up before its settings were read, nothing is known.
     let are_known = !known.0.is_empty() && !known.1.is_empty();

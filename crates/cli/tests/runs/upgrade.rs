@@ -61,6 +61,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     assert!(ended.stderr.contains(&told), "{}", ended.stderr);
     let run = bench.run();
     let new = run.arms.iter().find(|arm| arm.name == "new").unwrap();
+    assert!(new.has_of_blocks("autovacuum"), "its entry is not that of the test start");
     let measured = new.settings.iter().find(|one| one.name == "wal_keep_size");
     assert_eq!(measured.map(|one| one.value.as_str()), Some("64MB"));
     let row = output.lines().find(|line| line.starts_with("point-query") && line.contains('→'));

@@ -223,10 +223,6 @@ impl Upgrade<'_, '_> {
             {
                 // Options of a group such as `[mysqld-9.7]` are for one version.
                 let is_set = |arm: &Arm| is_in_config(&arm.config_text, &one.name);
-                // Postgres has no such groups: before both have run a block, what only one has is what blocks set.
-                if is_set(old) != is_set(new) && new.dbms == "postgres" {
-                    continue;
-                }
                 let (value, reason) = match (is_set(old), is_set(new)) {
                     (true, false) => (value, format!("set for the old version only; {now} is in effect")),
                     (false, true) => (now, format!("set for the new version only; the old one has {value}")),
@@ -341,6 +337,7 @@ impl Upgrade<'_, '_> {
             !is_told
                 && is_in_config(&new.config_text, name)
                 && !is_in_config(&old.config_text, name)
+                && !new.has_of_blocks(name)
                 && !new.managed.iter().any(|one| one.name == name)
                 && !new.left_out.iter().any(|left| left.option == name)
                 && !self.is_replacement(name)
