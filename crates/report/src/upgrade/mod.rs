@@ -15,6 +15,7 @@
 
 mod config;
 mod defaults;
+mod only;
 mod short;
 mod table;
 mod warnings;
@@ -251,7 +252,8 @@ impl Upgrade<'_, '_> {
         let why = causes(judged, found);
         if !why.is_empty() {
             let item = |(one, sentence): &(&Explanation, String)| format!("{}: {sentence}", one.test);
-            parts.push(("Why", vec![Block::Items(why.iter().map(item).collect())]));
+            let why = Block::Items(why.iter().map(item).collect());
+            parts.push(("Why", [why].into_iter().chain(self.only_one_had()).collect()));
         }
         blocks.extend(with_headings(parts));
         Ok(blocks)
