@@ -252,8 +252,14 @@ pub fn place_of(path: &str, option: &str) -> String {
 
 fn line_of(path: &str, option: &str) -> Option<usize> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
+    let whole = |name: &str| name.replace('-', "_").to_lowercase();
     // Options of tables have a prefix elsewhere.
-    let name = |name: &str| name.rsplit('.').next().unwrap_or_default().replace('-', "_").to_lowercase();
+    let last = |name: &str| whole(name.rsplit('.').next().unwrap_or_default());
+    line_with(&text, option, whole).or_else(|| line_with(&text, option, last))
+}
+
+/// The first line that sets an option, as `name` spells it.
+fn line_with(text: &str, option: &str, name: impl Fn(&str) -> String) -> Option<usize> {
     let is_it = |line: &str| {
         let written = line.split(['=', ' ', '\t']).find(|part| !part.is_empty());
         written.is_some_and(|written| name(written) == name(option))
@@ -277,4 +283,19 @@ fn is_known_to_another(option: &str, user: &Ingredients, all: &[Ingredients], di
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_of;
+
+    #[test]
+    fn an_option_of_one_library_is_not_taken_for_that_of_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("my.conf");
+        std::fs::write(&path, "pg_stat_kcache.track = top\nPG_stat_statements.track = al\n").unwrap();
+        let path = path.display().to_string();
+        assert_eq!(place_of(&path, "pg_stat_statements.track"), format!("{path}:2"));
+        assert_eq!(place_of(&path, "other.track"), format!("{path}:1"), "with another prefix");
+    }
 }

@@ -134,6 +134,9 @@ const INSTRUCTIONS: Entry = work(Cause::Instructions, "instructions", "instructi
     .value(|cell| cell.instructions());
 const FLUSHED: Entry = PAGES_FLUSHED.above(0.005);
 
+/// The state for which index-only scans need not visit the table.
+pub(crate) const ALL_VISIBLE: &str = "all-visible pages at the start of the step";
+
 const KINDS: [Kind; 7] = [
     Kind {
         cause: Cause::DeadRows,
@@ -200,7 +203,7 @@ const KINDS: [Kind; 7] = [
     },
     Kind {
         cause: Cause::BlocksTouched,
-        name: "all-visible pages at the start of the step",
+        name: ALL_VISIBLE,
         unit: "%",
         value: |state| 100.0 * state.visible_share(),
         amount: State::visible_share,

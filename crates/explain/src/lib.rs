@@ -44,7 +44,7 @@ use context::Context;
 pub use error::{Error, Result};
 use figures::Reader;
 pub use figures::host_cpu_us;
-pub use mechanisms::can_act;
+pub use mechanisms::{can_act, is_of_developers};
 pub use model::{
     Cause, Certainty, Commits, Decomposition, Difference, DifferenceKind, Evidence, ExplainRequest,
     Explanation, Finding, Part, PartName, RATIO_HIGH, RATIO_LOW, WaitingCommits, Word,

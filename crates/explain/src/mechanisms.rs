@@ -16,9 +16,10 @@ mod way;
 
 use crate::connections::WORKERS;
 use crate::context::Context;
+use crate::debt::ALL_VISIBLE;
 use crate::error::Result;
 use crate::model::{Cause, Difference, DifferenceKind, Finding, PlanPart, Shows};
-use crate::settings::{AFTER_LOAD, PROGRAM_FILES};
+use crate::settings::{AFTER_LOAD, PROGRAM_FILES, only_with};
 use needs::Needs;
 use rqps_model::clipped;
 use rule::{Rule, fits};
@@ -57,6 +58,11 @@ fn rule_of(setting: &str) -> Option<&'static Rule> {
 /// Whether a setting can make a difference to tests.
 pub fn can_act(setting: &str) -> bool {
     rule_of(setting).is_some_and(|(_, causes, ..)| !causes.is_empty())
+}
+
+/// Whether a setting is for those who develop the server: nobody else sets it.
+pub fn is_of_developers(setting: &str) -> bool {
+    ["debug", "trace_"].iter().any(|beginning| setting.starts_with(beginning))
 }
 
 /// A cause that a suspect can affect, and whether the arm has more of it; `None` if either is possible.
@@ -292,6 +298,9 @@ const OF_COMPACTIONS: [&str; 6] = [
     "level_compaction_*",
 ];
 
+/// VACUUM leaves rows and pages alone that it would clean up, or mark as all-visible.
+const DEFERS_CLEANUP: &str = "vacuum_defer_cleanup_age";
+
 /// Whether a finding's evidence is specific to what a setting affects.
 fn evidence_matches(setting: &str, finding: &Finding) -> bool {
     match finding.cause {
@@ -314,6 +323,10 @@ fn evidence_matches(setting: &str, finding: &Finding) -> bool {
         // Flushes write what memtables hold, whatever compactions do.
         Cause::Compaction if OF_COMPACTIONS.iter().any(|pattern| fits(pattern, setting)) => {
             finding.evidence.iter().any(|figure| figure.shows != Shows::Flushes)
+        }
+        // Blocks and rows are touched for many reasons.
+        Cause::BlocksTouched | Cause::Rows if setting == DEFERS_CLEANUP => {
+            finding.evidence.iter().any(|figure| figure.what == ALL_VISIBLE)
         }
         Cause::Wal if matches!(setting, "wal_buffers" | "innodb_log_buffer_size") => {
             finding.shown(&Shows::LogBufferFull).is_some()
@@ -370,14 +383,21 @@ fn affects_plan(setting: &str, changed: &[&PlanPart]) -> bool {
 pub(crate) fn phrase(differences: &[&Difference]) -> Option<String> {
     let (statements, others): (Vec<&Difference>, Vec<&Difference>) =
         differences.iter().copied().partition(|difference| difference.kind == DifferenceKind::AfterLoad);
+    let (of_one, others): (Vec<&Difference>, Vec<&Difference>) =
+        others.into_iter().partition(|difference| only_with(difference).is_some());
     let mut parts = Vec::new();
     if !others.is_empty() {
-        let names: Vec<String> = others.iter().take(NAMED_MAX).map(|difference| named(difference)).collect();
-        let more = match others.len().saturating_sub(NAMED_MAX) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        parts.push(format!("the arms differ in {}{more}", names.join(", ")));
+        parts.push(format!("the arms differ in {}", some(others.iter().map(|difference| named(difference)))));
+    }
+    for (arm, is_base) in [("this arm", false), ("base", true)] {
+        let set = of_one.iter().filter_map(|difference| {
+            let (value, _) = only_with(difference).filter(|(_, of_base)| *of_base == is_base)?;
+            Some(format!("{} = {}", difference.name, clipped(value, TEXT_MAX)))
+        });
+        let set = some(set);
+        if !set.is_empty() {
+            parts.push(format!("only {arm} was measured with {set} of its config, which can be the cause"));
+        }
     }
     for difference in statements.into_iter().take(NAMED_MAX) {
         let ran = |arm: &str, text: &Option<String>| {
@@ -387,6 +407,17 @@ pub(crate) fn phrase(differences: &[&Difference]) -> Option<String> {
         parts.extend(ran("base", &difference.base));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The first names of a list, and how many there are besides.
+fn some(names: impl Iterator<Item = String>) -> String {
+    let mut names: Vec<String> = names.collect();
+    let more = match names.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.truncate(NAMED_MAX);
+    format!("{}{more}", names.join(", "))
 }
 
 /// Hashes say nothing in a sentence; what differs is listed once, with them.

@@ -64,8 +64,21 @@ const MOVE_ACCOUNTS: &str =
     "accounts must move to caching_sha2_password first; MySQL 9 has no mysql_native_password";
 const MOVE_LATER: &str = "accounts must move to caching_sha2_password before MySQL 9";
 
-/// Options that came and went between two versions neither of which may know them, and the version without them.
-const REMOVED: [(&str, &str); 1] = [(REMOVED_PLUGIN, "MySQL 9.0")];
+/// Options that went, and the version without them: neither version of an upgrade need know them. Source of those of
+/// PostgreSQL: its release notes.
+const REMOVED: [(&str, &str); 11] = [
+    (REMOVED_PLUGIN, "MySQL 9.0"),
+    ("db_user_namespace", "PostgreSQL 17"),
+    ("old_snapshot_threshold", "PostgreSQL 17"),
+    ("operator_precedence_warning", "PostgreSQL 14"),
+    ("promote_trigger_file", "PostgreSQL 16"),
+    ("replacement_sort_tuples", "PostgreSQL 11"),
+    ("sql_inheritance", "PostgreSQL 10"),
+    ("stats_temp_directory", "PostgreSQL 15"),
+    ("trace_recovery_messages", "PostgreSQL 17"),
+    ("vacuum_cleanup_index_scale_factor", "PostgreSQL 14"),
+    ("vacuum_defer_cleanup_age", "PostgreSQL 16"),
+];
 
 /// Values that a later version has under other names, and what to know besides.
 const RENAMED_VALUES: [(&str, &str, &str, &str); 2] = [

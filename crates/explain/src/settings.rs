@@ -54,6 +54,8 @@ pub(crate) const TIMES: [(&str, i64); 6] = [
     ("h", 3_600_000_000),
     ("d", 86_400_000_000),
 ];
+/// Begins what takes the place of a value on the arm that was measured without the option.
+const LEFT_OUT: &str = "left out: ";
 /// Name of the difference that consists of statements run after the load.
 pub(crate) const AFTER_LOAD: &str = "statements after the load";
 
@@ -70,7 +72,10 @@ pub(crate) fn differences(
     let (base, arm) = (&run.arms[base], &run.arms[arm]);
     let of_one_kind = crate::of_one_kind(&base.dbms, &arm.dbms);
     let mut differences = versions(base, arm);
-    let left_out = left_out(base, arm);
+    // Until both have started for blocks, what these set is in the entry of one of them alone.
+    let is_of_one_start = |name: &str| base.has_of_blocks(name) != arm.has_of_blocks(name);
+    let mut left_out = left_out(base, arm);
+    left_out.retain(|difference| !is_of_one_start(&difference.name));
     let managed: BTreeSet<&str> =
         base.managed.iter().chain(&arm.managed).map(|setting| setting.name.as_str()).collect();
     let is_skipped = |name: &str| {
@@ -78,6 +83,7 @@ pub(crate) fn differences(
             || NOT_COMPARED.split(' ').any(|one| one == name)
             || left_out.iter().any(|difference| difference.name == name)
             || is_replaced(base, arm, name)
+            || is_of_one_start(name)
     };
     // Of an arm that was given up before its settings were read, nothing is known.
     let are_known = !known.0.is_empty() && !known.1.is_empty();
@@ -298,11 +304,19 @@ fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
             (Some(left), None) | (None, Some(left)) => (left.value.clone(), left.reason.clone()),
             _ => return None,
         };
-        let (set, left) = (Some(value), Some(format!("left out: {reason}")));
+        let (set, left) = (Some(value), Some(format!("{LEFT_OUT}{reason}")));
         let (base, arm) = if before.is_some() { (left, set) } else { (set, left) };
         Some(Difference { kind: DifferenceKind::LeftOut, name: name.clone(), base, arm })
     };
     names.into_iter().filter(|name| !is_replaced(base, arm, name)).filter_map(difference).collect()
+}
+
+/// The value of an option that only one of two arms was measured with, and whether that is base.
+pub(crate) fn only_with(difference: &Difference) -> Option<(&str, bool)> {
+    let Difference { kind, base, arm, .. } = difference;
+    let is_set = |value: &&str| *kind == DifferenceKind::LeftOut && !value.starts_with(LEFT_OUT);
+    let [base, arm] = [base, arm].map(|value| value.as_deref().filter(is_set));
+    base.map(|value| (value, true)).or(arm.map(|value| (value, false)))
 }
 
 /// Whether one of two arms has an option of its config under a later name.

@@ -20,6 +20,8 @@ pub struct Digits {
     /// The value that means no change.
     neutral: f64,
     decimals: usize,
+    /// What values are multiples of: 1, or of percentages with a wide interval a power of 10.
+    step: f64,
     /// Fewest decimals of values below 10.
     decimals_min: usize,
     is_unbounded: bool,
@@ -40,20 +42,25 @@ impl Digits {
     /// For the change in percent that a ratio with this interval means.
     pub fn of_percent((low, high): (f64, f64), decimals_max: usize) -> Self {
         let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let (low_percent, high_percent) = (percent(low), percent(high));
+        let tens = (half_width(low_percent, high_percent) / ONE_DIGIT_FROM).log10().floor();
         Self {
             is_unbounded: is_unbounded((low, high)),
-            ..Self::of_difference((percent(low), percent(high)), decimals_max)
+            step: if tens.is_finite() { 10f64.powf(tens.max(0.0)) } else { 1.0 },
+            ..Self::of_difference((low_percent, high_percent), decimals_max)
         }
     }
 
     /// For a difference in any unit.
     pub fn of_difference((low, high): (f64, f64), decimals_max: usize) -> Self {
-        let half = (high - low).abs() / 2.0;
+        let half = half_width(low, high);
         let decimals = match half.is_finite() && half > 0.0 {
             true => (-(half / ONE_DIGIT_FROM).log10()).ceil().clamp(0.0, decimals_max as f64) as usize,
             false => decimals_max,
         };
-        Self { low, high, neutral: 0.0, decimals, decimals_min: 0, is_unbounded: false, tells_sides: false }
+        let (neutral, step) = (0.0, 1.0);
+        let (is_unbounded, tells_sides) = (false, false);
+        Self { low, high, neutral, decimals, step, decimals_min: 0, is_unbounded, tells_sides }
     }
 
     /// For a change that was called: it would contradict an interval that ends with no change.
@@ -74,7 +81,7 @@ impl Digits {
 
     /// The estimate, or another value of its scale.
     pub fn text(&self, value: f64) -> String {
-        let decimals = self.decimals_of(value);
+        let (decimals, value) = (self.decimals_of(value), self.in_steps(value));
         match self.is_unbounded && !(1.0 / RATIO_MAX..=RATIO_MAX).contains(&value.abs()) {
             true => "unknown".to_owned(),
             false => unsigned_zero(format!("{value:.decimals$}")),
@@ -121,7 +128,7 @@ impl Digits {
         }
         let tells_side = value != self.neutral
             && (self.tells_sides || self.low > self.neutral || self.high < self.neutral);
-        let usual = self.decimals_of(value);
+        let (usual, value) = (self.decimals_of(value), self.in_steps(value));
         let reads_as_none = |decimals: &usize| {
             let rounded = |value: f64| (value * 10f64.powi(*decimals as i32)).round();
             tells_side && rounded(value) == rounded(self.neutral)
@@ -131,6 +138,13 @@ impl Digits {
             None if value > self.neutral => format!(">{}", self.neutral.abs()),
             None => format!("<{}", self.neutral.abs()),
         }
+    }
+
+    /// The nearest multiple of the step, unless that is nothing, or all of what the value is a part of.
+    fn in_steps(&self, value: f64) -> f64 {
+        let nearest = (value / self.step).round() * self.step;
+        let reads_as_all = nearest.abs() == 100.0 && value.abs() < 100.0;
+        if self.step == 1.0 || nearest == 0.0 || reads_as_all { value } else { nearest }
     }
 
     fn decimals_of(&self, value: f64) -> usize {
@@ -147,6 +161,10 @@ impl Digits {
         let least = self.decimals_min.max(first_digit);
         if value.abs() < 10.0 { self.decimals.max(least) } else { self.decimals }
     }
+}
+
+fn half_width(low: f64, high: f64) -> f64 {
+    (high - low).abs() / 2.0
 }
 
 fn is_unbounded((low, high): (f64, f64)) -> bool {
@@ -193,6 +211,11 @@ mod tests {
         assert_eq!(percent(0.667, 0.709).text(31.166), "31");
         assert_eq!(percent(0.667, 0.709).negated().interval().unwrap(), "29 to 33");
         assert_eq!(percent(0.97, 1.018).signed_interval().unwrap(), "-3 to +2");
+        let wide = percent(1.32, 3.72);
+        assert_eq!((&*wide.text(121.4), &*wide.interval().unwrap()), ("120", "30 to 270"), "a ratio of 2.2");
+        let wide = percent(0.012, 0.52).negated();
+        let texts = [wide.text(96.2), wide.text(3.0), wide.interval().unwrap()];
+        assert_eq!(texts.each_ref().map(|text| &**text), ["96", "3", "50 to 99"], "neither all nor nothing");
     }
 
     #[test]

@@ -29,7 +29,9 @@ pub use measure::{Detector, Events, Measure, Metric};
 pub use observed::{
     ConnectionCpu, Counter, CounterName, Metrics, Series, Settle, SettleCondition, Slice, Wait,
 };
-pub use server::{LeftOut, QueryPlan, SET_IN_BLOCKS, START_WARNING, ServerSetting, Setting, later_words};
+pub use server::{
+    BLOCKS_SET, LeftOut, QueryPlan, SET_IN_BLOCKS, START_WARNING, ServerSetting, Setting, later_words,
+};
 pub use source::{DEFAULT_FLAVOUR, SourceSpec};
 pub use step::{EndedBy, FixedWork, LOADS, Limit, Pacer, Role, Warmup, load_of};
 pub use terms::{SIZE, Terms};

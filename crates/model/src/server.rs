@@ -17,6 +17,10 @@ pub const START_WARNING: &str = "start.warning";
 /// config)`.
 pub const SET_IN_BLOCKS: &str = "blocks.option";
 
+/// Name of the facts of an arm that are options which blocks set, whatever its config says. Only the entry of a start
+/// for blocks has them, not that of the test start with the config as it is written.
+pub const BLOCKS_SET: &str = "blocks.set";
+
 /// An option of the config that was not set because the build does not know it, or that the build took with another
 /// value.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -107,6 +107,85 @@ fn an_upgrade_is_on_every_page_of_its_run() {
     assert!(text.contains("Both versions accept every") && text.contains("has no complete block"), "{text}");
 }
 
+fn server_setting(name: &str, value: &str, default: bool) -> rqps_model::ServerSetting {
+    let source = if default { "default" } else { "configuration file" }.to_owned();
+    rqps_model::ServerSetting { name: name.to_owned(), value: value.to_owned(), source, default }
+}
+
+/// Until both versions have started for blocks, the entry of one of them is that of the test start.
+#[test]
+fn what_blocks_set_is_no_option_of_one_version() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = self::run(results.path(), &Spec { blocks: 0, ..Spec::mixed() });
+    let option = "innodb_stats_auto_recalc";
+    for (arm, value, default) in [(0, "OFF", false), (2, "ON", true)] {
+        run.arms[arm].settings.push(server_setting(option, value, default));
+    }
+    run.arms[0].config_text.push_str("\ninnodb_stats_auto_recalc = OFF\n");
+    let text = |run: &Run| rqps_report::upgrade(run, Format::Text, Screen::default()).unwrap();
+    assert!(text(&run).contains("set for the old version only"), "{}", text(&run));
+    let name = rqps_model::BLOCKS_SET.to_owned();
+    run.arms[0].facts.push(Setting { name, value: option.to_owned() });
+    assert!(!text(&run).contains(option), "{}", text(&run));
+}
+
+/// An option of the config that the old version does not know is in the report, and what can be a cause beside causes.
+#[test]
+fn options_that_only_one_version_had_are_told() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = self::run(results.path(), &Spec::mixed());
+    let left = |option: &str, value: &str, reason: &str, unknown| rqps_model::LeftOut {
+        option: option.to_owned(),
+        value: value.to_owned(),
+        reason: reason.to_owned(),
+        unknown,
+        ..rqps_model::LeftOut::default()
+    };
+    let (of_old, of_new) = ("vacuum_defer_cleanup_age", "vacuum_buffer_usage_limit");
+    run.arms[0].settings.push(server_setting(of_old, "1000", false));
+    run.arms[0].left_out.push(left(of_new, "4MB", "unknown", true));
+    run.arms[2].settings.push(server_setting(of_new, "4MB", false));
+    run.arms[2].settings.push(server_setting("debug_of_developers", "on", true));
+    run.arms[2].settings.push(server_setting("io_method", "worker", true));
+    run.arms[2].left_out.push(left(of_old, "1000", "unknown", true));
+    let libraries = left("shared_preload_libraries", "a", "not available in this build: a; kept: b", false);
+    for (arm, lines) in [(0, "vacuum_defer_cleanup_age = 1000"), (2, "vacuum_buffer_usage_limit = 4MB")] {
+        run.arms[arm].left_out.push(libraries.clone());
+        run.arms[arm].config_text.push_str(&format!("\nshared_preload_libraries = 'b'\n{lines}\n"));
+    }
+    let text = rqps_report::upgrade(&run, Format::Markdown, Screen::default()).unwrap();
+    for told in [
+        "| vacuum_buffer_usage_limit | 4MB | in effect; PostgreSQL 17.7 does not know it and was measured without | - |",
+        "not checked: shared_preload_libraries = a (not available in this build: a; kept: b)",
+        "Only PostgreSQL 18.1 has, first what can make a difference to tests: io_method = worker, debug_of_developers.",
+        "Only PostgreSQL 17.7 was measured with vacuum_defer_cleanup_age = 1000, only PostgreSQL 18.1 was measured with \
+         vacuum_buffer_usage_limit = 4MB of the config: these options can be a cause of differences, too.",
+        "have other ratios, by little on a quiet host and by much on a busy one",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    let short = rqps_report::upgrade(&run, Format::Text, Screen::default()).unwrap();
+    assert!(short.contains("only PostgreSQL 18.1 was measured with"), "{short}");
+}
+
+/// What builds said of the config when they were asked is told before they were started, also that all is well.
+#[test]
+fn what_versions_answered_is_told_before_they_start() {
+    let results = tempfile::tempdir().unwrap();
+    let mut run = self::run(results.path(), &Spec { blocks: 0, ..Spec::mixed() });
+    run.arms.iter_mut().for_each(|arm| arm.settings.clear());
+    let text = |run: &Run| rqps_report::upgrade(run, Format::Text, Screen::default()).unwrap();
+    assert!(text(&run).contains("Changed options and defaults are not known: "), "{}", text(&run));
+    for (options, told) in [
+        (vec![], "Asked for their options, PostgreSQL 17.7 and PostgreSQL 18.1 know every option of config"),
+        (vec!["some: unknown; remove it".to_owned()], "- some: unknown; remove it"),
+    ] {
+        run.folder.keep_upgrade_options(&options).unwrap();
+        let text = text(&run);
+        assert!(text.contains(told) && text.contains("Changed defaults, and what servers say"), "{text}");
+    }
+}
+
 /// What an upgrade brings of its own comes in order; what has a later name is not new.
 #[test]
 fn new_options_that_can_act_come_first_and_silent_deprecations_are_told() {

@@ -213,10 +213,10 @@ pub(crate) trait Known {
         Ok(None)
     }
 
-    /// Why a server of the build does not start with a value that its program accepts when it is only asked; `None` if
-    /// it starts, or the program tells of all such values.
-    fn refusal_at_start(&self, _option: (&str, &str)) -> Result<Option<String>> {
-        Ok(None)
+    /// Those of some options whose values the build's program accepts when it is only asked, and a start of it does not
+    /// take: it ends, or goes on without them.
+    fn refused_at_start(&self, _options: &[(&str, &str)]) -> Result<Vec<LeftOut>> {
+        Ok(Vec::new())
     }
 
     /// What of an option's value this machine or the build lacks, so that it is left out; `None` if nothing is known.

@@ -108,7 +108,8 @@ pub fn defaults_of(
     })
 }
 
-/// The options of a config that the build knows and whose values it refuses, with its messages.
+/// The options of a config that the build knows and whose values it refuses, with its messages; those with which its
+/// server starts all the same, as if they were not set, are without effect.
 ///
 /// # Errors
 /// As of [`unknown_options`].
@@ -134,18 +135,22 @@ pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result
             }
             options = accepted;
         }
-        for one in options {
-            refused.extend(known.refusal_at_start(one)?.map(|message| (one, message)));
-        }
-        let left_out = refused.into_iter().map(|((option, value), message)| LeftOut {
-            option: option.to_owned(),
-            value: value.to_owned(),
-            reason: format!("{REFUSED}{}", one_line(&message)),
-            refused: true,
-            ..LeftOut::default()
-        });
-        Ok(left_out.collect())
+        let mut left_out: Vec<LeftOut> =
+            refused.into_iter().map(|(one, message)| refused_value(one, &message)).collect();
+        left_out.extend(known.refused_at_start(&options)?);
+        Ok(left_out)
     })
+}
+
+/// An option whose value a build does not take, with its message.
+pub(crate) fn refused_value((option, value): NameAndValue<'_>, message: &str) -> LeftOut {
+    LeftOut {
+        option: option.to_owned(),
+        value: value.to_owned(),
+        reason: format!("{REFUSED}{}", one_line(message)),
+        refused: true,
+        ..LeftOut::default()
+    }
 }
 
 /// What of the values of a config's options this machine or the build lacks: libraries, locales, time zones. They are

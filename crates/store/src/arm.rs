@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::text_enum::text_enum;
-use rqps_model::{Dbms, LeftOut, ServerSetting, Setting, Terms};
+use rqps_model::{BLOCKS_SET, Dbms, LeftOut, ServerSetting, Setting, Terms};
 
 text_enum! {
     /// An arm's place in the experiment.
@@ -75,6 +75,11 @@ impl Arm {
     /// What the server, or the host of a directory, tells of it by this name.
     pub fn fact(&self, name: &str) -> Option<&str> {
         self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+    }
+
+    /// Whether this is the entry of a start for blocks, which set the option whatever the config says.
+    pub fn has_of_blocks(&self, option: &str) -> bool {
+        self.facts.iter().any(|fact| fact.name == BLOCKS_SET && fact.value == option)
     }
 
     /// The variant's label, `dbms-version.config`: `postgres-18.1.x10b_c8r32`. Imported arms may lack parts of it; the

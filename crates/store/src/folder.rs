@@ -108,10 +108,10 @@ impl RunFolder {
         fs::write(&path, lines).map_err(Error::io("write", &path))
     }
 
-    /// What it found; nothing of other runs.
-    pub fn upgrade_options(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.path.join(UPGRADE_OPTIONS_FILE)).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+    /// What it found, nothing if both versions take all of them alike; `None` if it did not ask, and of other runs.
+    pub fn upgrade_options(&self) -> Option<Vec<String>> {
+        let text = fs::read_to_string(self.path.join(UPGRADE_OPTIONS_FILE)).ok()?;
+        Some(text.lines().map(str::to_owned).collect())
     }
 
     /// Server logs and configs as used.

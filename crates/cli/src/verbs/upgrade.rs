@@ -74,7 +74,9 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     }
     let execution = begun.map_err(|error| naming_argument(&two.arms, error))?;
     drop(adapted);
-    RunFolder::at(&execution.folder())?.keep_upgrade_options(&options)?;
+    if args.config.is_some() {
+        RunFolder::at(&execution.folder())?.keep_upgrade_options(&options)?;
+    }
     execute_with(context, execution, args.config.as_deref())
 }
 

@@ -61,6 +61,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
     assert!(ended.stderr.contains(&told), "{}", ended.stderr);
     let run = bench.run();
     let new = run.arms.iter().find(|arm| arm.name == "new").unwrap();
+    assert!(new.has_of_blocks("autovacuum"), "its entry is not that of the test start");
     let measured = new.settings.iter().find(|one| one.name == "wal_keep_size");
     assert_eq!(measured.map(|one| one.value.as_str()), Some("64MB"));
     let row = output.lines().find(|line| line.starts_with("point-query") && line.contains('→'));
@@ -195,13 +196,25 @@ fn expect_refusals(bench: &Bench, config: &str) {
 fn values_that_both_versions_reject_are_named_at_once() {
     let bench = Bench::new();
     let config = bench.path().join("bad.conf");
-    fs::write(&config, "work_mem = 16Mb\nwal_keep_segments = 4\ncheckpoint_completion_target = 1.5\n")
-        .unwrap();
+    fs::write(
+        &config,
+        "work_mem = 16Mb\nwal_keep_segments = 4\ncheckpoint_completion_target = 1.5\nwal_compression = lz9\n\
+         shared_preload_libraries = 'auto_explain, pg_stat_statements'\npg_stat_statements.max = lots\n\
+         auto_explain.log_format = jsn\nauto_explain.log_analyze = off\n",
+    )
+    .unwrap();
     let upgrade = ["upgrade", "postgres-12", "postgres-18", "--config", config.to_str().unwrap()];
     let stderr = bench.call(&upgrade).expect(2).stderr;
     for told in [
         "bad.conf:1: `work_mem = 16Mb`: ",
         "bad.conf:3: `checkpoint_completion_target = 1.5`: ",
+        // Each says what it takes.
+        "bad.conf:4: `wal_compression = lz9`: postgres-12.",
+        "requires a Boolean value; postgres-18.",
+        // Postgres takes any value for an option of a library until that is loaded.
+        "bad.conf:6: `pg_stat_statements.max = lots`: refused: invalid value for parameter",
+        "bad.conf:7: `auto_explain.log_format = jsn`: refused: invalid value for parameter",
+        "Available values: text, xml, json, yaml",
         "use wal_keep_size = 64MB",
     ] {
         assert!(stderr.contains(told), "{told}: {stderr}");
@@ -225,9 +238,9 @@ fn a_misspelled_option_of_one_series_is_refused() {
 #[test]
 fn an_option_that_was_renamed_before_both_versions_is_no_misspelling() {
     let bench = Bench::new();
-    let (old, new) = (exact_version("13"), exact_version("17"));
+    let (old, new) = (exact_version("14"), exact_version("17"));
     let config = bench.path().join("old.conf");
-    fs::write(&config, "work_mem = 4MB\nwal_keep_segments = 32\n").unwrap();
+    fs::write(&config, "work_mem = 4MB\nwal_keep_segments = 32\noperator_precedence_warning = on\n").unwrap();
     let [old, new] = [old, new].map(|version| format!("postgres-{version}"));
     let stderr = bench.call(&["upgrade", &old, &new, "--config", config.to_str().unwrap()]).expect(2).stderr;
     let told = format!(
@@ -235,6 +248,8 @@ fn an_option_that_was_renamed_before_both_versions_is_no_misspelling() {
          wal_keep_size = 512MB"
     );
     assert!(stderr.contains(&told) && stderr.matches("wal_keep_segments").count() == 1, "{stderr}");
+    let told = "knows `operator_precedence_warning`. PostgreSQL 14 removed it: remove it from the config.";
+    assert!(stderr.contains(told), "{stderr}");
 }
 
 /// Builds that are asked for their options make no run that could be resumed.

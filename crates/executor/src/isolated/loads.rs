@@ -12,21 +12,34 @@ use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::setup::Setup;
 use crate::work::{Task, after_load, load_tables, settle};
-use rqps_model::{LOADS, SET_IN_BLOCKS, START_WARNING, Setting};
+use rqps_model::{BLOCKS_SET, LOADS, SET_IN_BLOCKS, START_WARNING, Setting};
 use rqps_plan::{Plan, Protocol};
 use rqps_servers::{Applied, ServerSpec};
 use rqps_store::{Observation, Outcome, Run, now_ms};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Options of an arm's config that blocks set otherwise.
-fn set_in_blocks(Ingredients { config, system, .. }: &Ingredients) -> Vec<Setting> {
-    let in_blocks = system.config_of_blocks(config).options;
-    let set = config.options.iter().filter_map(|(name, value)| {
-        let (_, other) = in_blocks.iter().find(|(option, _)| option == name)?;
-        let text = format!("{name} = {other} ({value} in the config)");
-        (!other.eq_ignore_ascii_case(value)).then(|| Setting { name: SET_IN_BLOCKS.to_owned(), value: text })
-    });
-    set.collect()
+/// An option that blocks set otherwise than an arm's config, or that this lacks.
+struct OfBlocks {
+    option: String,
+    value: String,
+    in_config: Option<String>,
+}
+
+fn set_by_blocks(Ingredients { config, system, .. }: &Ingredients) -> impl Iterator<Item = OfBlocks> {
+    system.config_of_blocks(config).options.into_iter().filter_map(|(option, value)| {
+        let in_config =
+            config.options.iter().find(|(name, _)| *name == option).map(|(_, value)| value.clone());
+        let is_other = in_config.as_ref().is_none_or(|own| !own.eq_ignore_ascii_case(&value));
+        is_other.then_some(OfBlocks { option, value, in_config })
+    })
+}
+
+/// Those that an arm's config sets otherwise.
+fn set_in_blocks(ingredients: &Ingredients) -> impl Iterator<Item = Setting> {
+    set_by_blocks(ingredients).filter_map(|OfBlocks { option, value, in_config }| {
+        let value = format!("{option} = {value} ({} in the config)", in_config?);
+        Some(Setting { name: SET_IN_BLOCKS.to_owned(), value })
+    })
 }
 
 /// What a server warned of when it was started with its config as written, without what blocks set.
@@ -294,6 +307,8 @@ impl Data {
             }
         }
         active.instance.discard();
+        let of_blocks = set_by_blocks(&blocks.setup.ingredients[arm]);
+        facts.facts.extend(of_blocks.map(|one| Setting { name: BLOCKS_SET.to_owned(), value: one.option }));
         Ok(blocks.writer.put_arm(&entry(blocks.setup, arm, &applied, facts))?)
     }
 

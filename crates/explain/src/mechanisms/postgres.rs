@@ -15,6 +15,8 @@ use crate::model::Cause::{
 
 /// What autovacuum's settings can affect, also if set per table by a statement.
 pub(super) const AUTOVACUUM: &[Cause] = &[Autovacuum, DeadRows, TailEntries, Size, BlocksTouched, Background];
+/// What old row versions make of tables, and of the pages that index-only scans need not visit.
+const CLEANUP: &[Cause] = &[DeadRows, TailEntries, Size, BlocksTouched, Rows];
 /// CPU time and system calls of each statement.
 const CALLS: &[Cause] = &[Instructions, CpuTime, Function, Cycles, KernelTime, Waiting, Background];
 const PLANS: &[Cause] = &[QueryPlan];
@@ -29,7 +31,7 @@ const LOG: &[Cause] = &[Wal, Instructions, CpuTime, Function, KernelTime];
 const LIBRARY: &[Cause] = &[Instructions, CpuTime, Function, Cycles, Planning];
 
 /// The causes that settings can affect, what has to be active for that, and the direction.
-pub(super) static SETTINGS: [Rule; 52] = [
+pub(super) static SETTINGS: [Rule; 53] = [
     ("enable_partition*", &[QueryPlan, Planning], Nothing, Either),
     (
         "enable_* random_page_cost seq_page_cost cpu_* parallel_* min_parallel_* force_parallel_mode \
@@ -87,6 +89,8 @@ pub(super) static SETTINGS: [Rule; 52] = [
     ("autovacuum_*", AUTOVACUUM, Needs::Autovacuum, Either),
     ("vacuum_buffer_usage_limit maintenance_io_concurrency", &[Autovacuum], Needs::Autovacuum, Either),
     ("vacuum_*", &[Autovacuum, DeadRows, TailEntries], Needs::Autovacuum, Either),
+    // Also for the VACUUM after a load, and for what queries clean up.
+    ("vacuum_defer_cleanup_age", CLEANUP, Nothing, More),
     ("maintenance_work_mem", &[Autovacuum], Needs::Autovacuum, Less),
     ("bgwriter_*", &[BackendWrites, Background], Log, Either),
     ("backend_flush_after", &[BackendWrites, KernelTime, Waiting], Log, Either),

@@ -117,6 +117,27 @@ fn log_buffers_are_named_only_if_full() {
     assert!(full[0].sentence.contains("wal_buffers"), "{full:?}");
 }
 
+/// Rows and blocks are touched for many reasons: the pages must show that it acts.
+#[test]
+fn an_option_of_one_arm_alone_is_named_where_pages_are_not_all_visible() {
+    let difference = Difference {
+        kind: DifferenceKind::LeftOut,
+        name: DEFERS_CLEANUP.to_owned(),
+        base: Some("1000".to_owned()),
+        arm: Some("left out: unknown".to_owned()),
+    };
+    let (_, causes, _, way) = rule_of(DEFERS_CLEANUP).unwrap();
+    let effects = effects(causes, *way, rose(&difference));
+    let all = Suspects { list: vec![Suspect { difference, effects, chosen: false }], same_build: false };
+    assert_eq!(attached(&all, Cause::Rows, "seen"), "seen");
+    let mut findings = [finding(Cause::Rows, "seen")];
+    findings[0].evidence.push(Evidence { what: ALL_VISIBLE.to_owned(), ..Evidence::default() });
+    all.attach(&mut findings);
+    let named =
+        "only base was measured with vacuum_defer_cleanup_age = 1000 of its config, which can be the cause";
+    assert_eq!(findings[0].sentence, format!("seen; {named}"));
+}
+
 #[test]
 fn unexplained_change_names_settings_that_no_finding_names() {
     let names = ["random_page_cost", "synchronous_commit", "autovacuum"];

@@ -5,6 +5,7 @@ use rqps_model::Unit;
 
 use crate::background::{KEPT_MIN, MARK};
 use crate::comparison::{ComparedArm, Comparison, Missing, TestStep};
+use crate::tables::left_out;
 use crate::words;
 
 /// Marks a rate whose quotient with base's is not what the verdict has.
@@ -127,18 +128,18 @@ pub(crate) fn of_rates(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<S
 pub(crate) fn of_options(comparison: &Comparison<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for compared in comparison.base_first() {
-        let (mut left_out, mut adjusted) = (Vec::new(), Vec::new());
+        let (mut without, mut adjusted) = (Vec::new(), Vec::new());
         for left in &compared.arm.left_out {
             match &left.taken {
                 Some(taken) => adjusted.push(format!("{} from {} to {taken}", left.option, left.value)),
-                None => left_out.push(left.option.as_str()),
+                None => without.push(left_out::name(compared.arm, left)),
             }
         }
-        if !left_out.is_empty() {
+        if !without.is_empty() {
             notes.push(format!(
                 "options left out on {}: {}",
                 compared.label(),
-                words::names(&left_out, NAMES_MAX)
+                words::names(&without, NAMES_MAX)
             ));
         }
         if !adjusted.is_empty() {

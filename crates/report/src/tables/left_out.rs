@@ -8,7 +8,7 @@
 //! | `from`, `to` | the config's value, and the one that the build took instead |
 //! | `dbms` | the variant |
 
-use rqps_explain::renamed::set_as;
+use rqps_explain::{is_in_config, renamed::set_as};
 use rqps_model::LeftOut;
 use rqps_store::Arm;
 
@@ -20,6 +20,15 @@ fn reason(arm: &Arm, left: &LeftOut) -> String {
     match set_as(arm, &left.option) {
         Some(name) => format!("{}; set as {name}", left.reason),
         None => left.reason.clone(),
+    }
+}
+
+/// An option that was left out, with its value if that is a part of a list whose rest is set.
+pub(crate) fn name(arm: &Arm, left: &LeftOut) -> String {
+    let is_managed = arm.managed.iter().any(|managed| managed.name == left.option);
+    match is_in_config(&arm.config_text, &left.option) && !is_managed {
+        true => format!("{} = {}", left.option, left.value),
+        false => left.option.clone(),
     }
 }
 

@@ -7,6 +7,7 @@ use rqps_store::Arm;
 
 use super::{Upgrade, product};
 use crate::document::{Block, Cell, Column, Table};
+use crate::tables::left_out;
 use crate::words;
 
 /// The longest value of a refused option that is told.
@@ -143,7 +144,7 @@ impl Upgrade<'_, '_> {
     }
 
     /// What to write in place of an option that the new version does not know, or of a value that it refuses.
-    fn replacement(&self, left: &LeftOut) -> Option<Replacement> {
+    pub(super) fn replacement(&self, left: &LeftOut) -> Option<Replacement> {
         if left.refused && self.knows(&left.option) {
             return renamed::replaced_value(&left.option, &left.value, self.in_effect(left)?);
         }
@@ -223,10 +224,6 @@ impl Upgrade<'_, '_> {
             {
                 // Options of a group such as `[mysqld-9.7]` are for one version.
                 let is_set = |arm: &Arm| is_in_config(&arm.config_text, &one.name);
-                // Postgres has no such groups: before both have run a block, what only one has is what blocks set.
-                if is_set(old) != is_set(new) && new.dbms == "postgres" {
-                    continue;
-                }
                 let (value, reason) = match (is_set(old), is_set(new)) {
                     (true, false) => (value, format!("set for the old version only; {now} is in effect")),
                     (false, true) => (now, format!("set for the new version only; the old one has {value}")),
@@ -305,11 +302,12 @@ impl Upgrade<'_, '_> {
     fn of_neither(&self) -> Vec<String> {
         let left_out = self.new_arm().left_out.iter();
         let left_out = left_out.filter(|left| !self.is_told(left) && left.taken.is_none());
-        let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
         for left in left_out {
+            let name = left_out::name(self.new_arm(), left);
             match by_reason.iter_mut().find(|(known, _)| *known == left.reason) {
-                Some((_, options)) => options.push(&left.option),
-                None => by_reason.push((&left.reason, vec![&left.option])),
+                Some((_, options)) => options.push(name),
+                None => by_reason.push((&left.reason, vec![name])),
             }
         }
         by_reason.iter().map(|(reason, options)| format!("{} ({reason})", options.join(", "))).collect()
@@ -332,15 +330,21 @@ impl Upgrade<'_, '_> {
         })
     }
 
-    /// Options of a group such as `[mysqld-9.7]` that the old version has as well, or does not have, with what it has.
+    /// Options that the old version was measured without since it does not know them, and those of a group such as
+    /// `[mysqld-9.7]`, with what it has instead.
     fn of_new_only(&self, differences: &[Difference]) -> Vec<(&ServerSetting, String)> {
         let (old, new) = (self.old_arm(), self.new_arm());
         let is_of_new = |name: &str| {
-            let is_told =
-                differences.iter().any(|one| one.name == name && one.base.is_some() && one.arm.is_some());
+            let is_told = differences.iter().any(|one| {
+                one.kind == DifferenceKind::Setting
+                    && one.name == name
+                    && one.base.is_some()
+                    && one.arm.is_some()
+            });
             !is_told
                 && is_in_config(&new.config_text, name)
                 && !is_in_config(&old.config_text, name)
+                && !new.has_of_blocks(name)
                 && !new.managed.iter().any(|one| one.name == name)
                 && !new.left_out.iter().any(|left| left.option == name)
                 && !self.is_replacement(name)
@@ -349,6 +353,9 @@ impl Upgrade<'_, '_> {
             let before = old.settings.iter().find(|before| before.name == one.name);
             let left_out = old.left_out.iter().find(|left| left.option == one.name);
             let of_old = match (left_out, before) {
+                (Some(left), _) if left.unknown => {
+                    return format!("in effect; {} does not know it and was measured without", product(old));
+                }
                 (Some(left), _) => format!("was measured without ({})", left.reason),
                 (None, Some(before)) => format!("has {}", before.value),
                 (None, None) => "does not have it".to_owned(),

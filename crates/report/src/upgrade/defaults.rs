@@ -1,7 +1,8 @@
 //! Defaults that an upgrade changes.
 
 use rqps_explain::{
-    Difference, DifferenceKind, can_act, follows_machine, is_in_config, is_of_version, new_switches, renamed,
+    Difference, DifferenceKind, can_act, follows_machine, is_in_config, is_of_developers, is_of_version,
+    new_switches, renamed,
 };
 use rqps_model::ServerSetting;
 
@@ -164,13 +165,17 @@ impl Upgrade<'_, '_> {
             let mut known = old.settings.iter();
             known.any(|before| before.name == *name || renamed::later_names(&before.name).contains(name))
         };
-        let is_added =
-            |name: &String| renamed::is_worth_setting(name) && !is_in_old(name) && !self.is_replacement(name);
+        let is_added = |name: &String| {
+            renamed::is_worth_setting(name)
+                && !is_in_old(name)
+                && !self.is_replacement(name)
+                && !is_in_config(&new.config_text, name)
+        };
         let added = new.settings.iter().filter(|setting| is_added(&setting.name));
         let added = added.map(|ServerSetting { name, value, .. }| NewOption {
             name: name.clone(),
             line: format!("{name} = {value}"),
-            can_act: can_act(name),
+            can_act: can_act(name) && !is_of_developers(name),
             usual: Usual::from(&**value),
         });
         let switches = new_switches(old, new).into_iter().map(|switch| NewOption {

@@ -15,6 +15,7 @@
 
 mod config;
 mod defaults;
+mod only;
 mod short;
 mod table;
 mod warnings;
@@ -88,7 +89,7 @@ fn unmeasured<'a>(
         document.push(Block::Heading(1, report.title()));
         document.extend(report.starts().map(Block::Text));
         if !are_known {
-            document.extend(before_start(run, is_running));
+            document.extend(report.before_start(is_running));
             continue;
         }
         let parts = if format == Format::Text { report.options_in_short()? } else { report.options()? };
@@ -103,26 +104,6 @@ fn unmeasured<'a>(
         false => format!("Nothing is judged: {}", Error::no_blocks(run)),
     }));
     Ok(document)
-}
-
-/// What is known before both versions were started: what they said of the config's options when they were asked.
-fn before_start(run: &Run, is_running: bool) -> Vec<Block> {
-    let why = match is_running {
-        true => "the run is still running and has not started both versions yet",
-        false => "the run ended before both versions had started",
-    };
-    let options = run.folder.upgrade_options();
-    if options.is_empty() {
-        return vec![Block::Text(format!("Changed options and defaults are not known: {why}."))];
-    }
-    vec![
-        Block::Heading(2, "Your config".to_owned()),
-        Block::Text("Options that the upgrade concerns:".to_owned()),
-        Block::Items(options),
-        Block::Text(format!(
-            "Changed defaults, and what servers say of other options, are not known: {why}."
-        )),
-    ]
 }
 
 /// A part of a report: its heading and its blocks.
@@ -222,6 +203,30 @@ impl Upgrade<'_, '_> {
         [self.arm, self.base].map(|arm| judged.label(self.comparison, arm))
     }
 
+    /// What is known before both versions were started: what they said of the config's options when they were asked.
+    fn before_start(&self, is_running: bool) -> Vec<Block> {
+        let why = match is_running {
+            true => "the run is still running and has not started both versions yet",
+            false => "the run ended before both versions had started",
+        };
+        let Some(options) = self.run.folder.upgrade_options() else {
+            return vec![Block::Text(format!("Changed options and defaults are not known: {why}."))];
+        };
+        let (old, new) = (product(self.old_arm()), product(self.new_arm()));
+        let asked = match options.is_empty() {
+            true => vec![Block::Text(format!(
+                "Asked for their options, {old} and {new} know every option of config {}, and {new} takes its values.",
+                self.new_arm().config_name
+            ))],
+            false => {
+                vec![Block::Text("Options that the upgrade concerns:".to_owned()), Block::Items(options)]
+            }
+        };
+        let unknown = "Changed defaults, and what servers say of other options, are not known";
+        let heading = Block::Heading(2, "Your config".to_owned());
+        [vec![heading], asked, vec![Block::Text(format!("{unknown}: {why}."))]].concat()
+    }
+
     fn warnings(&self) -> Vec<Block> {
         let warnings = self.comparison.warnings_on(self.new_arm(), self.old_arm());
         warnings.iter().map(|warning| Block::warning(warning)).collect()
@@ -247,7 +252,8 @@ impl Upgrade<'_, '_> {
         let why = causes(judged, found);
         if !why.is_empty() {
             let item = |(one, sentence): &(&Explanation, String)| format!("{}: {sentence}", one.test);
-            parts.push(("Why", vec![Block::Items(why.iter().map(item).collect())]));
+            let why = Block::Items(why.iter().map(item).collect());
+            parts.push(("Why", [why].into_iter().chain(self.only_one_had()).collect()));
         }
         blocks.extend(with_headings(parts));
         Ok(blocks)

@@ -45,7 +45,8 @@ impl Upgrade<'_, '_> {
         }
         let why = self.why(judged, &lines, found);
         if !why.is_empty() {
-            parts.push(("Why", vec![self.first(why, CAUSES_MAX)]));
+            let why = self.first(why, CAUSES_MAX);
+            parts.push(("Why", [why].into_iter().chain(self.only_one_had()).collect()));
         }
         blocks.extend(with_headings(parts));
         blocks.extend(self.warnings());

@@ -28,6 +28,7 @@ use crate::outside;
 use crate::private::write_private;
 use crate::spec::{Applied, Listen};
 use crate::system::Known;
+use crate::unknown::refused_value;
 
 /// Name of the options file in a data directory.
 pub(crate) const FILE: &str = "my.cnf";
@@ -276,6 +277,20 @@ pub(crate) struct OfBuild<'a> {
     pub known: Arc<KnownOptions>,
 }
 
+impl OfBuild<'_> {
+    /// Why the build does not create a data directory with a value.
+    fn refusal_at_start(&self, (option, value): (&str, &str)) -> Result<Option<String>> {
+        let path = self.place.join(FILE);
+        let text = format!("[mysqld]\nsecure_file_priv = NULL\n{}\n", format_option(option, value));
+        write_private(&path, text.as_bytes(), Some(self.user))?;
+        let data_dir = self.place.join("data");
+        make_private_dir(&data_dir, self.user)?;
+        let output = options::initialized(&self.layout, self.user, &path, &data_dir)?;
+        fs::remove_dir_all(&data_dir).map_err(Error::file("remove", &data_dir))?;
+        Ok(refusal(&output))
+    }
+}
+
 impl Known for OfBuild<'_> {
     fn has(&self, option: &str) -> Result<bool> {
         Ok(self.known.has(option))
@@ -310,18 +325,12 @@ impl Known for OfBuild<'_> {
         Ok(refusal(&output))
     }
 
-    fn refusal_at_start(&self, (option, value): (&str, &str)) -> Result<Option<String>> {
-        if !CHECKED_AT_START.contains(&option) {
-            return Ok(None);
+    fn refused_at_start(&self, options: &[(&str, &str)]) -> Result<Vec<LeftOut>> {
+        let mut refused = Vec::new();
+        for one in options.iter().filter(|(option, _)| CHECKED_AT_START.contains(option)) {
+            refused.extend(self.refusal_at_start(*one)?.map(|message| refused_value(*one, &message)));
         }
-        let path = self.place.join(FILE);
-        let text = format!("[mysqld]\nsecure_file_priv = NULL\n{}\n", format_option(option, value));
-        write_private(&path, text.as_bytes(), Some(self.user))?;
-        let data_dir = self.place.join("data");
-        make_private_dir(&data_dir, self.user)?;
-        let output = options::initialized(&self.layout, self.user, &path, &data_dir)?;
-        fs::remove_dir_all(&data_dir).map_err(Error::file("remove", &data_dir))?;
-        Ok(refusal(&output))
+        Ok(refused)
     }
 
     fn default_of(&self, option: &str) -> Option<&str> {

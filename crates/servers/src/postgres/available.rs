@@ -15,8 +15,9 @@ const OF_KERNEL: [(&str, &[&str]); 2] =
 const IO_METHOD: &str = "io_method";
 
 /// Options that are lists of libraries.
-const LIBRARIES: [&str; 3] =
-    ["local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"];
+const LIBRARIES: [&str; 3] = ["local_preload_libraries", SESSION, SHARED];
+const SESSION: &str = "session_preload_libraries";
+pub(crate) const SHARED: &str = "shared_preload_libraries";
 
 /// Where a build has its libraries, relative to its programs, and one that every build has.
 const PLACES: [&str; 4] = ["../lib/postgresql", "../lib", "../lib64/postgresql", "../lib64"];
@@ -95,6 +96,14 @@ fn listed<'o>(bin_dir: &Path, (option, value): (&str, &'o str)) -> Option<Listed
 
 fn meant<'k>(name: &str, known: &'k [String]) -> Option<&'k str> {
     nearest(name.trim_start_matches(LIBDIR), known.iter().map(String::as_str))
+}
+
+/// The libraries of a list that a server can load at its start, without those that the build is known to lack; `None`
+/// if there are none, or it is no such list.
+pub(crate) fn loaded(bin_dir: &Path, (option, value): (&str, &str)) -> Option<String> {
+    [SESSION, SHARED].contains(&option).then_some(())?;
+    let here = missing(bin_dir, (option, value)).map_or_else(|| value.to_owned(), |(_, here)| here);
+    (!here.trim().is_empty()).then_some(here)
 }
 
 /// The names of the libraries of a directory.

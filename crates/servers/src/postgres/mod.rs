@@ -4,6 +4,7 @@ mod available;
 mod conf;
 mod contrib;
 mod init;
+mod preloaded;
 mod settings;
 pub(crate) mod shared_memory;
 mod shipped;

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::option::quoted;
 use crate::outside;
-use crate::postgres::{available, contrib};
+use crate::postgres::{available, contrib, preloaded};
 use crate::private::{read_private, write_private};
 use crate::spec::{Applied, Listen};
 use crate::system::Known;
@@ -256,6 +256,11 @@ impl<'a, S: Borrow<Settings<'a>>> Known for KnownOptions<S> {
                 complaints.lines().map(|line| line.split_once(": ").map_or(line, |(_, said)| said));
             messages.collect::<Vec<_>>().join("; ")
         }))
+    }
+
+    fn refused_at_start(&self, options: &[(&str, &str)]) -> Result<Vec<LeftOut>> {
+        let settings = self.settings.borrow();
+        preloaded::refused((settings.build, settings.user), options, settings.data_dir)
     }
 
     fn lacking(&self, config: &Config, (option, value): (&str, &str)) -> Result<Option<LeftOut>> {

@@ -84,14 +84,25 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
     Ok(Adaptation { adapted: Some(adapted), told, options })
 }
 
+/// A value that both versions reject, each for its reason.
+struct Rejected {
+    by_new: LeftOut,
+    by_old: LeftOut,
+}
+
 /// That both versions reject values, with the lines that have them.
-fn both_reject(upgrade: &Upgrade<'_>, refused: &[LeftOut], path: &str) -> String {
-    let value = |one: &LeftOut| {
-        let (place, reason) = (place_of(path, &one.option), one.reason.trim_end_matches('.'));
-        format!("{place}: `{} = {}`: {reason}", one.option, one.value)
-    };
-    let values: Vec<String> = refused.iter().map(value).collect();
+fn both_reject(upgrade: &Upgrade<'_>, rejected: &[Rejected], path: &str) -> String {
     let (old, new) = (upgrade.old.label(), upgrade.new.label());
+    let value = |Rejected { by_new, by_old }: &Rejected| {
+        let place = place_of(path, &by_new.option);
+        let [of_new, of_old] = [by_new, by_old].map(|one| one.reason.trim_end_matches('.'));
+        let reason = match of_new == of_old {
+            true => of_new.to_owned(),
+            false => format!("{old}: {of_old}; {new}: {of_new}"),
+        };
+        format!("{place}: `{} = {}`: {reason}", by_new.option, by_new.value)
+    };
+    let values: Vec<String> = rejected.iter().map(value).collect();
     format!(
         "both {old} and {new} reject values of config {}, which is unrelated to the upgrade: correct or remove them, or \
          use builds that accept them\n{}",
@@ -122,8 +133,7 @@ struct Changes {
     options: Vec<String>,
     /// What the user is told.
     said: Vec<String>,
-    /// Options whose values both versions reject.
-    of_both: Vec<LeftOut>,
+    of_both: Vec<Rejected>,
     /// Options that neither version knows, with what to do.
     of_neither: Vec<(String, String)>,
 }
@@ -134,8 +144,7 @@ impl Upgrade<'_> {
         self.unknown(&mut changes)?;
         self.refused(&mut changes)?;
         let left = lacking(&self.new, &self.config, self.work)?;
-        let left = left.iter().map(|left| format!("{} = {}: {}", left.option, left.value, left.reason));
-        changes.options.extend(left);
+        changes.options.extend(left.iter().map(fate_of));
         Ok(changes)
     }
 
@@ -152,13 +161,26 @@ impl Upgrade<'_> {
 
     fn unknown(&self, changes: &mut Changes) -> anyhow::Result<()> {
         let unknown = self.unknown_to(&self.new)?;
+        let unknown_to_old = self.unknown_to(&self.old)?;
+        let is_of_new_alone = |one: &&UnknownOption| {
+            let is_given = self.of_old.options.iter().any(|(name, _)| *name == one.option);
+            is_given && !unknown.iter().any(|new| new.option == one.option)
+        };
+        let of_new_alone = unknown_to_old.iter().filter(is_of_new_alone).map(|one| {
+            format!(
+                "{}: in effect; {} is measured without it ({})",
+                one.option,
+                self.old.label(),
+                one.why.reason
+            )
+        });
+        changes.options.extend(of_new_alone);
         if unknown.is_empty() {
             return Ok(());
         }
         let later: Vec<String> = unknown.iter().flat_map(|one| renamed::later_names(&one.option)).collect();
         let known = known_among(&self.new, &self.config, &later, self.work)?;
         let known_to_old = known_among(&self.old, &self.config, &later, self.work)?;
-        let unknown_to_old = self.unknown_to(&self.old)?;
         let is_known = |name: &str| known.iter().any(|one| one == name) && self.value(name).is_none();
         let new = self.new.label();
         for one in &unknown {
@@ -207,8 +229,8 @@ impl Upgrade<'_> {
         known_to_old: &[String],
     ) -> String {
         let (old, new, option) = (self.old.label(), self.new.label(), &one.option);
-        let remedy = match (replacement, &one.question) {
-            (Some(later), _) => {
+        let remedy = match (replacement, renamed::removed(option), &one.question) {
+            (Some(later), ..) => {
                 let have = match known_to_old.contains(&later.name) {
                     true => "both have",
                     false => &format!("{new} has"),
@@ -219,8 +241,9 @@ impl Upgrade<'_> {
                 };
                 format!("It was renamed: {have} {}. {write}", later.name)
             }
-            (None, Some(question)) => question.clone(),
-            (None, None) => "Correct it or remove it.".to_owned(),
+            (None, Some(version), _) => format!("{version} removed it: remove it from the config."),
+            (None, None, Some(question)) => question.clone(),
+            (None, None, None) => "Correct it or remove it.".to_owned(),
         };
         format!("neither {old} nor {new} knows `{option}`. {remedy}")
     }
@@ -231,8 +254,14 @@ impl Upgrade<'_> {
             return Ok(());
         }
         let by_old = refused_options(&self.old, &self.config, self.work)?;
-        let is_of_both = |new: &LeftOut| by_old.iter().any(|old| old.option == new.option);
-        (changes.of_both, refused) = refused.into_iter().partition(is_of_both);
+        for by_new in std::mem::take(&mut refused) {
+            match by_old.iter().find(|old| old.option == by_new.option) {
+                Some(by_old) => changes.of_both.push(Rejected { by_new, by_old: by_old.clone() }),
+                // The new version starts with it, and its log tells.
+                None if by_new.without_effect => changes.options.push(fate_of(&by_new)),
+                None => refused.push(by_new),
+            }
+        }
         if refused.is_empty() {
             return Ok(());
         }
@@ -253,8 +282,8 @@ impl Upgrade<'_> {
             refused.iter_mut().filter(is_still).for_each(|one| one.taken = None);
         }
         let new = self.new.label();
-        for LeftOut { option, value, reason, taken, .. } in &refused {
-            changes.options.push(format!("{option} = {value}: {reason}"));
+        for left @ LeftOut { option, value, reason, taken, .. } in &refused {
+            changes.options.push(fate_of(left));
             changes.said.push(match taken {
                 Some(taken) => {
                     format!("{new} is measured with {option} = {taken} instead of {value}: {reason}")
@@ -265,6 +294,11 @@ impl Upgrade<'_> {
         changes.refused.extend(refused);
         Ok(())
     }
+}
+
+/// What becomes of an option of the config.
+fn fate_of(LeftOut { option, value, reason, .. }: &LeftOut) -> String {
+    format!("{option} = {value}: {reason}")
 }
 
 /// A config with more lines for the server.
