@@ -287,6 +287,7 @@ mod tests {
     use super::plan;
     use crate::args::{Cli, Verb};
     use crate::search::first_verdicts_seconds;
+    use crate::verbs::run::{Hopeless, fit_to_budget};
     use clap::Parser;
     use rqps_plan::Plan;
 
@@ -315,7 +316,7 @@ mod tests {
         assert!(first_verdicts_seconds(&plan_of(&["--budget", "5m"])) <= 300.0);
         let expected = |budget| {
             let mut plan = plan_of(&["--budget", budget]);
-            crate::verbs::run::fit_to_budget(&mut plan, crate::verbs::run::Hopeless::FOR_VERDICTS).unwrap();
+            fit_to_budget(&mut plan, Hopeless::FOR_VERDICTS).unwrap();
             plan.blocks().blocks_expected
         };
         assert_eq!((expected("5m"), expected("10h")), (Some(3), Some(18)));
