@@ -12,6 +12,7 @@ fn a_change_is_found_in_the_version_that_brought_it() {
     let good = format!("postgres-{}", exact_version("16"));
     let plan = bench.plan_text(&format!(
         "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindow_seconds = 0.1\nblocks_max = 8\n\
+         [verdict]\nrates = false\n\
          [[arm]]\nname = \"a\"\nbuild = \"{good}\"\nconfig = \"./small.conf\"\n"
     ));
     let plan = plan.display().to_string();

@@ -182,7 +182,7 @@ fn arms_of_all_dbmss_hold_the_same_rows_after_each_client_s_writes() {
     let bench = Bench::new();
     let steps =
         "clients = 2\nsteps = [\"l.i0\", \"l.x\", \"l.i1\", \"l.i2\", \"settle\", \"qr100\", \"qp100\"]";
-    let sizes = "load_rows = 3_030\nwrite_rows = 1_503\nquery_seconds = 2";
+    let sizes = "load_rows = 3_030\nwrite_rows = 1_503\nquery_seconds = 1";
     let builds = ["18", "11", MYSQL, MARIADB];
     let plan = plan(&bench, steps, sizes, &builds);
     bench.call(&["run", "--keep-data", plan.to_str().unwrap()]).expect(0);

@@ -15,9 +15,11 @@ const OLD: &str = "mysql-5.7.22";
 const NEW: &str = "mysql-8.0.31";
 const MARIADB: &str = "mariadb-11.4.5";
 
-/// Writing steps with a settle between them, and some reading ones.
+/// Writing steps with a settle between them, and some reading ones; one of each kind by time.
 const STEPS: &str = "steps = [\"update-index\", \"write-only\", \"settle\", \"points-covered-si\", \"scan\", \
-    \"read-write_range=10\", \"delete\", \"insert\"]\n";
+    \"read-write_range=10\", \"delete\", \"insert\"]\n\
+    [test.update-index]\nevents = 500\n[test.write-only]\nevents = 100\n[test.scan]\nevents = 2\n\
+    [test.delete]\nevents = 300\n[test.insert]\nevents = 500\n";
 
 /// The main process of the running server.
 fn server(bench: &Bench) -> Option<u32> {

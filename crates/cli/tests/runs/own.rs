@@ -247,10 +247,10 @@ fn own_scripts_run_in_blocks_on_mysql_with_names_and_texts_in_quotes() {
     let bench = Bench::new();
     let plan = |schema: &str| {
         bench.plan_text(&format!(
-            "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nbenchmark = \"sql\"\nsettle_seconds_max = 5\n\
+            "base = \"a\"\nprotocol = \"isolated\"\nbudget = \"1s\"\n[workload]\nbenchmark = \"sql\"\nsettle_seconds_max = 5\n\
              [sql]\nrows = 3\nschema = \"\"\"{schema}\"\"\"\n[sql.tests]\n\
              look = '''-- rows: 1\nSELECT v, 'a;b' FROM `my t` WHERE id = 2;'''\n\
-             [isolated]\nwindow_seconds = 0.1\nblocks_max = 3\ncount_instructions = false\n\
+             [isolated]\nwindow_seconds = 0.1\nblocks_min = 1\ncount_instructions = false\n\
              [[arm]]\nname = \"a\"\nbuild = \"mysql-8.0.31\"\nconfig = \"./small.cnf\"\n"
         ))
     };

@@ -104,7 +104,7 @@ fn profiled(bench: &Bench) -> Run {
 /// An interruption while sampling the second arm leaves no process, the profile of the first arm, and a complete run.
 /// The next profile of the first arm replaces that one.
 fn check_cut_off(bench: &Bench) {
-    let mut cut = bench.start(&["profile", "--all", "--seconds", "3"]);
+    let mut cut = bench.start(&["profile", "--all", "--seconds", "2"]);
     cut.expect_line(&["a ", "samples"]);
     while bench.processes().iter().all(|(_, arguments)| !arguments.contains("perf record")) {
         assert!(!cut.has_ended(), "{:?}", cut.end());

@@ -1,7 +1,5 @@
 //! Results of one test in other settings are other tests, and never repeats.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! Results that are no repeats of one another become arms, or end the import; repeats stay repeats.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,6 @@
 //! Made-up runs of directories: what the writes and syncs of fio take.
 
-mod common;
-
+use crate::common;
 use rqps_explain::{Cause, Word};
 use rqps_verdicts::testing::{Observed, Spec};
 

@@ -1,5 +1,4 @@
 //! Judges and explains made-up runs.
-#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
 use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, explain};
 use rqps_store::{Run, RunFolder};
@@ -7,7 +6,6 @@ use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
 use rqps_verdicts::{judge_run, rules_of};
 
 /// Writes the run, judges it and explains one test of one arm.
-#[allow(dead_code, reason = "not all tests with this module use it")]
 pub fn explained(spec: &Spec, test: &str, arm: usize) -> Explanation {
     explained_after(spec, test, arm, |_| ())
 }
@@ -30,7 +28,6 @@ pub fn figure(test: &'static str, what: Observed, base: f64, arm: f64) -> [Extra
 }
 
 /// CPU time of a query: 180 us of the session on base and `session_us` on the arm, 40 us of the client on both.
-#[allow(dead_code, reason = "not all tests with this module use it")]
 pub fn cpu_times(test: &'static str, session_us: f64) -> [[Extra; 3]; 2] {
     [
         figure(test, Observed::SessionCpuUs, 180.0, session_us),
@@ -39,7 +36,6 @@ pub fn cpu_times(test: &'static str, session_us: f64) -> [[Extra; 3]; 2] {
 }
 
 /// Table blocks of a query that are found in the buffers, with 3 index blocks on both arms and no misses.
-#[allow(dead_code, reason = "not all tests with this module use it")]
 pub fn blocks(test: &'static str, base: f64, arm: f64) -> Vec<[Extra; 3]> {
     let columns = [
         ("heap_blks_hit", base, arm),
@@ -51,17 +47,14 @@ pub fn blocks(test: &'static str, base: f64, arm: f64) -> Vec<[Extra; 3]> {
     columns.map(|(column, base, arm)| figure(test, counter(column), base, arm)).to_vec()
 }
 
-#[allow(dead_code, reason = "not all tests with this module use it")]
 pub fn finding(found: &Explanation, cause: Cause) -> Option<&Finding> {
     found.findings.iter().find(|finding| finding.cause == cause)
 }
 
-#[allow(dead_code, reason = "not all tests with this module use it")]
 pub fn first(found: &Explanation) -> &Finding {
     found.findings.first().unwrap_or_else(|| panic!("{found:?}"))
 }
 
-#[allow(dead_code, reason = "not all tests with this module use it")]
 /// How many findings name it.
 pub fn names(found: &Explanation, what: &str) -> usize {
     found.findings.iter().filter(|finding| finding.sentence.contains(what)).count()

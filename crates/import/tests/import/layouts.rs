@@ -1,7 +1,5 @@
 //! Layouts of files and how they are read: arms, tests and repeats, or why not.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 
 use rqps_import::{Assembled, Choices, Error, files, load_all};

@@ -1,7 +1,6 @@
 //! Made-up runs whose commits wait for the disk, beside what its certificate promises.
 
-mod common;
-
+use crate::common;
 use rqps_explain::{Cause, Explanation};
 use rqps_model::{HostFigure, HostQuantity};
 use rqps_verdicts::testing::{Observed, Spec};

@@ -1,7 +1,5 @@
 //! Real servers: created, started, stopped, and refused if something is wrong.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

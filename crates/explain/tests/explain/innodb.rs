@@ -1,8 +1,7 @@
 //! Made-up runs of MySQL with known causes: findings use InnoDB's terms and name the settings that affect
 //! them.
 
-mod common;
-
+use crate::common;
 use rqps_explain::{Cause, Explanation, Word};
 use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};
 

@@ -1,8 +1,6 @@
 //! Published tables against the results they were made of, where those lie beside the repository: they carry no
 //! licence.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::path::{Path, PathBuf};
 
 use rqps_import::{Assembled, Checked, Choices, Given, Reading, check, files, load_all, write_run};

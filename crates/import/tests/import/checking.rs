@@ -1,7 +1,5 @@
 //! Tables that lack rows, or have no source: a check says so instead of finding all equal.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! Real output of programs, made for this project, and what of it must be found.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

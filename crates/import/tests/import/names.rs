@@ -1,7 +1,5 @@
 //! What names of files and directories tell: arms, tests, settings, and nothing else.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::path::Path;
 

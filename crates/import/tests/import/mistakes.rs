@@ -1,7 +1,5 @@
 //! Mistakes that figures show: found in published results, and none where there is none.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,5 @@
 //! Snapshots of real servers' data directories, restored elsewhere.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, chown, symlink};

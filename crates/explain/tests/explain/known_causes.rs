@@ -1,8 +1,6 @@
 //! Made-up runs with known causes: what findings report, and what they do not.
-#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
-mod common;
-
+use crate::common;
 use rqps_explain::{Cause, Explanation, Word};
 use rqps_verdicts::testing::{Extra, Observed, Spec};
 

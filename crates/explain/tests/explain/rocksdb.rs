@@ -1,8 +1,6 @@
 //! Made-up runs of RocksDB in which arms differ in options or in their state: what is named, and what is not.
 
-mod common;
-
-use common::{figure, finding, first, names};
+use crate::common::{self, figure, finding, first, names};
 use rqps_explain::{Cause, Explanation, Finding, Word};
 use rqps_verdicts::testing::{Observed, Spec};
 

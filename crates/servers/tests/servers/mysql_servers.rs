@@ -1,8 +1,6 @@
 //! Real servers of MySQL and MariaDB: created, connected to, killed, recovered, stopped, copied, and refused
 //! if something is wrong. Versions differ most in how their data directories are created.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 

@@ -1,7 +1,5 @@
 //! Files that are cut off or empty, pipes: each is named with the remedy, and never half of a result.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,5 @@
 //! Figures that contradict one another, or all others: named first, and none in what is right.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

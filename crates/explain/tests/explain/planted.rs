@@ -1,9 +1,7 @@
 //! Made-up runs in which two arms run the same program and differ in one thing: it is named first if it can
 //! have caused the change, and not at all if it cannot.
 
-mod common;
-
-use common::{blocks, cpu_times, figure, finding, first, names};
+use crate::common::{self, blocks, cpu_times, figure, finding, first, names};
 use rqps_explain::{Cause, Explanation, PartName, Word};
 use rqps_model::QueryPlan;
 use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};

@@ -1,9 +1,6 @@
 //! An explanation agrees with the verdicts above it, and its sentences with each other, whatever was measured.
-#![allow(clippy::unwrap_used)] // helpers of tests are not `#[test]` functions
 
-mod common;
-
-use common::figure;
+use crate::common::{self, figure};
 use rqps_explain::{ExplainRequest, Explanation, Word, explain};
 use rqps_stats::sim::Rng;
 use rqps_stats::{Detector, Verdict};

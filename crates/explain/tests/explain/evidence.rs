@@ -1,8 +1,7 @@
 //! Made-up runs whose arms differ in a plan, a setting, the state at the start, the host or one function:
 //! findings name the difference only if its mechanism is visible.
 
-mod common;
-
+use crate::common;
 use rqps_explain::{Cause, Difference, Explanation, Word};
 use rqps_model::QueryPlan;
 use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};

@@ -1,8 +1,6 @@
 //! Root's operations in a data directory whose owner, the server's user, may have planted anything: a
 //! superuser of the database can run programs as that user.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! How the processes of real servers run: CPUs, environment, frozen, counted, memory limit.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};

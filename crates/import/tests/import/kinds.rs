@@ -1,8 +1,6 @@
 //! What files say of their tests: statements of an event and clients tell directories of tests from arms; and one
 //! result from another source of it.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 use std::path::Path;
 

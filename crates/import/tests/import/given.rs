@@ -1,7 +1,5 @@
 //! What users give: tables of spreadsheets, repeats in any order, mistakes in arms and units.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
-
 use std::fs;
 
 use rqps_import::{Assembled, BaseAs, Choices, Error, files, load_all};
