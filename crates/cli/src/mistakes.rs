@@ -99,6 +99,7 @@ pub fn complete(context: &Context, mut errors: PlanErrors) -> Usage {
         found.unchecked.iter().for_each(|text| out::message(text));
         let is_told = |text: &String| errors.problems.iter().any(|one| text.ends_with(&one.what));
         errors.elsewhere.extend(found.mistakes.into_iter().filter(|text| !is_told(text)));
+        errors.elsewhere.extend(unpublished(&errors.arms, &context.dirs));
     }
     Usage(errors.to_string())
 }

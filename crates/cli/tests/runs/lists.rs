@@ -43,7 +43,7 @@ fn ls_tells_what_came_out() {
     let newest = bench.call(&["ls", "-n", "1", "--json"]).expect(0).stdout;
     let newest = json(&newest);
     assert_eq!(
-        (&newest[0]["name"], &newest[0]["verdicts"]["rate"]["worse"], &newest[1]),
+        (&newest[0]["name"], &newest[0]["verdicts"]["cost"]["worse"], &newest[1]),
         (&name.into(), &2.into(), &Value::Null)
     );
     let csv = bench.call(&["ls", "made", "--format", "csv"]).expect(0).stdout;
