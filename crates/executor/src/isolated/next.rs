@@ -281,7 +281,7 @@ fn undecided(
     Outlook {
         why: format!(
             "{state}; inconclusive: {rates} rates, {costs} costs{stalls}{others}; next: {} of {}",
-            counted(chosen.len(), "test"),
+            chosen.len(),
             counted(needs.len(), "test that more blocks can decide")
         ),
         share: OF_FIRST_VERDICTS + (1.0 - OF_FIRST_VERDICTS) * done as f64 / all.len().max(1) as f64,
