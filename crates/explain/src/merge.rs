@@ -11,6 +11,7 @@ use crate::model::{Cause, Finding, Shows, Word};
 use crate::quantity::{DRIVES, relative_change};
 use crate::words;
 use rqps_model::Unit;
+use rqps_stats::Metric;
 
 /// Waiting for a CPU is a side effect of work if it grew by at most this times as much.
 const ALONG: f64 = 1.5;
@@ -249,9 +250,12 @@ fn add_clause(cx: &Context<'_>, absorber: &mut Finding, other: &Finding) {
     let Some((base, arm)) = other.figure() else { return };
     let operation = cx.operation();
     let gain = match other.cause {
-        Cause::Instructions => format!("instructions per {operation} {}", change_phrase(base, arm)),
+        Cause::Instructions => {
+            format!("instructions per {operation} {}", moved(cx, (Metric::Instructions, ""), (base, arm)))
+        }
         Cause::CpuTime => {
-            format!("{} per {operation} {}", other.evidence[0].what, change_phrase(base, arm))
+            let what = &other.evidence[0].what;
+            format!("{what} per {operation} {}", moved(cx, (Metric::CpuUs, " us"), (base, arm)))
         }
         Cause::Waiting | Cause::CpuQueue => wait_clause(cx, base, arm),
         Cause::Reads if other.evidence[0].shows == Shows::StorageReads => {
@@ -263,8 +267,13 @@ fn add_clause(cx: &Context<'_>, absorber: &mut Finding, other: &Finding) {
     absorber.add(&gain);
 }
 
-fn change_phrase(base: f64, arm: f64) -> String {
+/// How far a figure moved. A verdict that shows a change has told its ratio, which is no quotient of means.
+fn moved(cx: &Context<'_>, (metric, unit): (Metric, &str), (base, arm): (f64, f64)) -> String {
     let ratio = arm / base;
+    if cx.is_shown(metric) == Some(true) {
+        let base = words::number(base);
+        return format!("{}{unit}, against {base} on {}", words::number(arm), cx.names().1);
+    }
     match ratio {
         _ if ratio >= 2.0 => format!("{} times as much", words::number(ratio)),
         _ if ratio > 1.0 => format!("up {}", words::percent(ratio - 1.0)),
