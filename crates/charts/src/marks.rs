@@ -209,25 +209,24 @@ impl Shape {
     const DOWN: Self = Self::new(3, 0.5, 1.3, 1.0);
     const DIAMOND: Self = Self::new(4, 0.0, 1.35, 1.0);
 
-    const FOR_ARMS: [Self; 11] = [
+    /// No triangles: these are verdicts, whatever the arm.
+    const FOR_ARMS: [Self; 9] = [
         Self::DISC,
         Self::new(4, 0.125, 1.25, 1.0),
-        Self::UP,
         Self::DIAMOND,
-        Self::DOWN,
         Self::new(8, 0.0, 1.3, INNER),
         Self::new(8, 0.125, 1.3, INNER),
-        Self::new(6, 0.0, 1.1, 1.0),
-        Self::new(3, 0.75, 1.3, 1.0),
-        Self::new(3, 0.25, 1.3, 1.0),
+        Self::new(5, 0.0, 1.2, 1.0),
         Self::new(10, 0.0, 1.45, INNER),
+        Self::new(5, 0.5, 1.2, 1.0),
+        Self::new(6, 0.0, 1.1, 1.0),
     ];
 
     const fn new(corners: usize, turn: f64, size: f64, inner: f64) -> Self {
         Self { corners, turn, size, inner }
     }
 
-    /// The shape of an arm. With 11 shapes and 10 colours, pairs repeat after 110 arms.
+    /// The shape of an arm. With 9 shapes and 10 colours, pairs repeat after 90 arms.
     pub(crate) fn for_arm(arm: usize) -> Self {
         Self::FOR_ARMS[arm % Self::FOR_ARMS.len()]
     }
@@ -250,6 +249,18 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A regression's triangle must not be the mark of an arm.
+    #[test]
+    fn no_arm_has_the_mark_of_a_verdict() {
+        let arms: Vec<String> = (0..90).map(|arm| Shape::for_arm(arm).path(0.0, 0.0, 4.0)).collect();
+        assert!(Shape::FOR_ARMS.iter().all(|shape| shape.corners != 3));
+        for mark in [Mark::Worse, Mark::Better] {
+            assert!(!arms.contains(&mark.path(0.0, 0.0, 4.0)), "{mark:?}");
+        }
+        let shapes: std::collections::BTreeSet<&String> = arms.iter().collect();
+        assert_eq!(shapes.len(), Shape::FOR_ARMS.len());
+    }
 
     #[test]
     fn figures_have_the_digits_of_tables() {

@@ -11,7 +11,7 @@ use rqps_store::{Recorded, Run, Window};
 use rqps_verdicts::{CommitPromise, commit_promise, pooled};
 
 use crate::error::Result;
-use crate::figures::windows_of;
+use crate::figures::Windows;
 use crate::foreground::Foreground;
 use crate::model::{Commits, Decomposition, Part, PartName, WaitingCommits};
 use crate::time::find_part;
@@ -26,13 +26,15 @@ const SHARE_MIN: f64 = 0.05;
 const SYNCS_MIN: f64 = 0.5;
 /// How far apart the rates of the fastest and the slowest slices may be for the promise to be a bound.
 const UNSTEADY: f64 = 4.0;
+/// Statements that commit nothing are told of from this share of the commits on.
+const UNCHANGED_MIN: f64 = 0.005;
 /// From this share on it is given as a factor.
 const TIMES_MIN: f64 = 1.5;
 
 /// Commits of both arms in a test; `None` if they wait on neither.
-pub(crate) fn of_test(run: &Run, test: &str, base: usize, arm: usize) -> Result<Option<Commits>> {
-    let Some(promise) = promise_of(run) else { return Ok(None) };
-    let of = |arm| waiting_commits(run, test, arm, promise);
+pub(crate) fn of_test(windows: &Windows<'_>, test: &str, base: usize, arm: usize) -> Result<Option<Commits>> {
+    let Some(promise) = promise_of(windows.run) else { return Ok(None) };
+    let of = |arm| waiting_commits(windows, test, arm, promise);
     let (base, arm) = (of(base)?, of(arm)?);
     Ok((base.is_some() || arm.is_some()).then_some(Commits { promise, base, arm }))
 }
@@ -48,24 +50,22 @@ pub fn promise_of(run: &Run) -> Option<CommitPromise> {
 /// # Errors
 /// If the run cannot be read.
 pub fn waiting_commits(
-    run: &Run,
+    windows: &Windows<'_>,
     test: &str,
     arm: usize,
     promise: CommitPromise,
 ) -> Result<Option<WaitingCommits>> {
+    let run = windows.run;
     let logs = durable_logs(run, arm);
     if logs.is_empty() {
         return Ok(None);
     }
-    let windows = windows_of(run, test, arm);
     let mut sum = Sum::default();
-    for window in windows {
-        sum.add(window);
-    }
+    windows.of(test, arm).iter().for_each(|window| sum.add(window));
     let Some(found) = sum.commits(promise) else { return Ok(None) };
     let log_syncs = match writes_log_through(run, arm) {
         true => None,
-        false => log_syncs(run, test, arm, &logs)?.map(|syncs| syncs / sum.commits),
+        false => log_syncs((run, windows.of(test, arm)), &logs)?.map(|syncs| syncs / sum.commits),
     };
     let is_refuted = log_syncs.is_some_and(|per_commit| {
         per_commit > 0.0 && per_commit * f64::from(found.sessions.max(1)) < SYNCS_MIN
@@ -74,10 +74,14 @@ pub fn waiting_commits(
 }
 
 /// Whether the commits of a test wait for more logs on one of two arms than on the other, by the settings in effect.
-pub(crate) fn wait_more_on_the_first(run: &Run, test: &str, (first, second): (usize, usize)) -> bool {
+pub(crate) fn wait_more_on_the_first(
+    windows: &Windows<'_>,
+    test: &str,
+    (first, second): (usize, usize),
+) -> bool {
     let mut sum = Sum::default();
-    windows_of(run, test, first).into_iter().for_each(|window| sum.add(window));
-    durable_logs(run, first).len() > durable_logs(run, second).len() && sum.writes()
+    windows.of(test, first).iter().for_each(|window| sum.add(window));
+    durable_logs(windows.run, first).len() > durable_logs(windows.run, second).len() && sum.writes()
 }
 
 /// Whether each write of the log is synced by the flag of its file, so that no syncs are counted.
@@ -122,6 +126,8 @@ fn durable_logs(run: &Run, arm: usize) -> Vec<Log> {
 #[derive(Default)]
 struct Sum {
     commits: f64,
+    /// Statements outside of transactions that found nothing to change.
+    unchanged: f64,
     sessions: u32,
     /// Time of all sessions.
     session_s: f64,
@@ -145,12 +151,13 @@ impl Sum {
             return;
         }
         // Without BEGIN and COMMIT each statement commits, if it found something to change.
-        let commits = match queries > statements {
-            true => events,
-            false => statements.saturating_sub(result.noop_statements.unwrap_or(0)),
+        let (commits, unchanged) = match (queries > statements, result.noop_statements.unwrap_or(0)) {
+            (true, _) => (events, 0),
+            (false, unchanged) => (statements.saturating_sub(unchanged), unchanged),
         };
         let sessions = foreground.map_or(result.clients, |foreground| foreground.connections);
         self.commits += commits as f64;
+        self.unchanged += unchanged as f64;
         self.sessions = self.sessions.max(sessions);
         self.session_s += result.elapsed_s() * f64::from(sessions);
         self.elapsed_s += result.elapsed_s();
@@ -166,6 +173,7 @@ impl Sum {
         (self.writes() && each_per_s * promise.sync_us / 1e6 >= SHARE_MIN).then(|| WaitingCommits {
             sessions: self.sessions,
             per_s: self.commits / self.elapsed_s,
+            unchanged_per_s: self.unchanged / self.elapsed_s,
             share: each_per_s / promise.per_s,
             log_syncs: None,
             logs: 1,
@@ -173,9 +181,9 @@ impl Sum {
     }
 }
 
-/// The server's syncs of these logs in the windows of a test, whoever made them; `None` if it does not count those of
+/// The server's syncs of these logs in these windows, whoever made them; `None` if it does not count those of
 /// one. Those of the binary log include other calls on its file, which are few.
-fn log_syncs(run: &Run, test: &str, arm: usize, logs: &[Log]) -> Result<Option<f64>> {
+fn log_syncs((run, windows): (&Run, &[&Recorded<Window>]), logs: &[Log]) -> Result<Option<f64>> {
     let of = |view: &str, object: &str, column: &str| match view {
         // From 18 on.
         "pg_stat_io" => (column == "fsyncs" && object.ends_with("/wal/normal")).then_some(Log::Redo),
@@ -189,7 +197,7 @@ fn log_syncs(run: &Run, test: &str, arm: usize, logs: &[Log]) -> Result<Option<f
     let counted: HashMap<u32, Log> =
         names.filter_map(|(id, name)| Some((id, of(&name.view, &name.object, &name.column)?))).collect();
     let mut totals = vec![None; logs.len()];
-    for window in windows_of(run, test, arm) {
+    for window in windows {
         for (id, change) in run.counter_changes(window.action.seq)? {
             let log = counted.get(&id).and_then(|log| logs.iter().position(|waited| waited == log));
             if let Some(log) = log {
@@ -266,6 +274,14 @@ impl WaitingCommits {
             true => format!("{} of that", words::percent(self.share)),
             false => format!("{} times that", words::number(self.share)),
         };
+        // Else the rate of the same windows would be another figure.
+        let unchanged = match self.unchanged_per_s >= UNCHANGED_MIN * self.per_s {
+            true => format!(
+                " (beside {} statements per second that found nothing to change)",
+                words::number(self.unchanged_per_s)
+            ),
+            false => String::new(),
+        };
         let log = if self.logs > 1 { "logs" } else { "log" };
         let syncs = self
             .log_syncs
@@ -276,7 +292,7 @@ impl WaitingCommits {
             }
             false => "",
         };
-        format!("{did}, {share}{}{both}", syncs.unwrap_or_default())
+        format!("{did}{unchanged}, {share}{}{both}", syncs.unwrap_or_default())
     }
 }
 
@@ -314,7 +330,15 @@ mod tests {
             high_per_s: 6e3,
             is_of_end: true,
         };
-        let commits = Commits { promise, base: None, arm: None };
+        let base = WaitingCommits {
+            sessions: 1,
+            per_s: 513.0,
+            unchanged_per_s: 17.0,
+            share: 0.5,
+            log_syncs: None,
+            logs: 1,
+        };
+        let commits = Commits { promise, base: Some(base), arm: None };
         let cpu = part(PartName::ForCpu, 270.0, Vec::new());
         let unknown = part(PartName::Unexplained, 288.0, Vec::new());
         let text = commits.text("old", "new", Some(&split(vec![cpu.clone(), unknown.clone()])));
@@ -322,6 +346,9 @@ mod tests {
             text.contains("That wait is in \"unexplained\"") && text.contains("\"for a CPU\" is"),
             "{text}"
         );
+        let beside =
+            "old did 513 (beside 17 statements per second that found nothing to change), 50 % of that";
+        assert!(text.contains(beside), "the rate is 530: {text}");
         let measured = part(PartName::ForLog, 288.0, Vec::new());
         let text = commits.text("old", "new", Some(&split(vec![measured, unknown])));
         assert!(text.contains("That wait is in \"for the log\"") && !text.contains("for a CPU"), "{text}");

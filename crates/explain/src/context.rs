@@ -1,10 +1,10 @@
 //! The input of every search for a cause: the run, the two arms of one test, and their figures.
 
-use rqps_stats::{Detector, Metric, Verdict};
+use rqps_stats::{Class, Detector, Metric, Verdict};
 use rqps_store::{Arm, Profile, Recorded, Run, Window};
 use rqps_verdicts::RunVerdicts;
 
-use crate::figures::Figures;
+use crate::figures::{Figures, Windows};
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
@@ -12,6 +12,7 @@ use crate::words;
 /// One test on one arm, compared with base.
 pub(crate) struct Context<'a> {
     pub run: &'a Run,
+    pub windows: &'a Windows<'a>,
     /// Verdicts relative to `base`; `None` in runs without blocks.
     pub judged: Option<&'a RunVerdicts>,
     pub test: &'a str,
@@ -70,8 +71,8 @@ impl<'a> Context<'a> {
 
     /// Valid windows of this test on one arm, in the order they were measured. In `isolated` runs only the
     /// first has query plans and a fingerprint.
-    pub fn windows(&self, arm: usize) -> Vec<&'a Recorded<Window>> {
-        crate::figures::windows_of(self.run, self.test, arm)
+    pub fn windows(&self, arm: usize) -> &'a [&'a Recorded<Window>] {
+        self.windows.of(self.test, arm)
     }
 
     /// The newest valid profile of this test on one arm.
@@ -97,6 +98,11 @@ impl<'a> Context<'a> {
     pub fn shown_rise(&self, metric: Metric) -> Option<bool> {
         let shown = self.verdicts_of(metric).find(|verdict| verdict.significant)?;
         Some(shown.class.is_regression())
+    }
+
+    /// Whether a verdict says that this metric is the same.
+    pub fn is_same(&self, metric: Metric) -> bool {
+        self.verdicts_of(metric).any(|verdict| verdict.class == Class::Same)
     }
 
     /// The cost is judged by one of several metrics.

@@ -12,9 +12,10 @@ pub(crate) use rocksdb::{compacted, filtered, flushed, had_levels, has_writer};
 
 use crate::context::Context;
 use crate::figures::Cell;
-use crate::model::Finding;
-use crate::quantity::Quantity;
+use crate::model::{Cause, Finding};
+use crate::quantity::{MATERIAL_SHARE, Quantity};
 use crate::words;
+use rqps_stats::Metric;
 
 /// Work that differs by less than this relative change counts as the same.
 const SAME_SHARE: f64 = 0.01;
@@ -38,7 +39,21 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
         _ => &postgres::ENTRIES,
     };
     let of_host = if cx.run.meta.is_imported() { &imported::ENTRIES[..] } else { &[] };
-    entries.iter().chain(of_host).filter_map(|entry| entry.finding(cx)).collect()
+    let found = entries.iter().chain(of_host).filter_map(|entry| entry.finding(cx));
+    found.filter(|finding| !is_little_of_the_same(cx, finding)).collect()
+}
+
+/// Whether it is a little of what a verdict says is the same, such as blocks of tables of all blocks.
+fn is_little_of_the_same(cx: &Context<'_>, finding: &Finding) -> bool {
+    let (metric, whole) = match finding.cause {
+        Cause::BlocksTouched => (Metric::Blocks, blocks_touched(cx)),
+        Cause::Rows => (Metric::Rows, cx.figures.per_op("server_rows_touched")),
+        _ => return false,
+    };
+    let is_little = |((base, arm), whole): ((f64, f64), Quantity)| {
+        (arm - base).abs() < MATERIAL_SHARE * whole.base.max(whole.arm)
+    };
+    cx.is_same(metric) && finding.figure().zip(whole).is_some_and(is_little)
 }
 
 /// Names the work that is the same on both arms: `rows, blocks and WAL`; empty if none is known to be.

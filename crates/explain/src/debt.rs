@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::counters::{INDEX_BLOCKS, PAGE_IMAGES, PAGES_FLUSHED, PAGES_TOUCHED, TABLE_BLOCKS};
 use crate::entry::{Entry, work};
 use crate::error::Result;
-use crate::figures::{ALL, windows_of};
+use crate::figures::{ALL, Windows};
 use crate::model::{Cause, Evidence, Finding, Word};
 use crate::quantity::Quantity;
 use crate::words;
@@ -258,7 +258,7 @@ impl Kind {
 
 /// Debts with which one arm starts this test, if its work shows their effect.
 pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
-    let start = |arm| Start::find(cx.run, cx.test, arm);
+    let start = |arm| Start::find(cx.windows, cx.test, arm);
     let (Some(base), Some(arm)) = (start(cx.base)?, start(cx.arm)?) else {
         return Ok(Vec::new());
     };
@@ -280,13 +280,18 @@ pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
 
 /// How the states differ in which a test starts on an arm and on base, one sentence each, whether or not that has an
 /// effect. The largest difference, compared with the smallest that counts, comes first.
-pub(crate) fn unlike_states(run: &Run, test: &str, base: usize, arm: usize) -> Result<Vec<String>> {
-    if let Some(sentence) = unlike_trees(run, test, base, arm) {
+pub(crate) fn unlike_states(
+    windows: &Windows<'_>,
+    test: &str,
+    base: usize,
+    arm: usize,
+) -> Result<Vec<String>> {
+    if let Some(sentence) = unlike_trees(windows, test, base, arm) {
         return Ok(vec![sentence]);
     }
-    let (Some(on_base), Some(on_arm)) = (Start::find(run, test, base)?, Start::find(run, test, arm)?) else {
-        return Ok(Vec::new());
-    };
+    let start = |arm| Start::find(windows, test, arm);
+    let (Some(on_base), Some(on_arm)) = (start(base)?, start(arm)?) else { return Ok(Vec::new()) };
+    let run = windows.run;
     let mut unlike: Vec<(f64, String)> = Vec::new();
     for kind in &KINDS {
         let more = kind.more(&on_base.state, &on_arm.state).abs();
@@ -308,10 +313,9 @@ const LEVEL0_DIFFERS_IN_PASS: Differs = Differs::Times { ratio: 2.0, by: 2.0 };
 
 /// How the trees differ with which windows of a test begin: on the mean, else in the pass in which they differ most;
 /// `None` if they don't or there are none.
-fn unlike_trees(run: &Run, test: &str, base: usize, arm: usize) -> Option<String> {
+fn unlike_trees(windows: &Windows<'_>, test: &str, base: usize, arm: usize) -> Option<String> {
     let files = |arm| -> BTreeMap<u32, f64> {
-        let windows = windows_of(run, test, arm).into_iter();
-        windows
+        { windows.of(test, arm).iter() }
             .filter_map(|one| Some((one.placement.map_or(0, |at| at.block), one.metric(LEVEL0_FILES)?)))
             .collect()
     };
@@ -320,7 +324,7 @@ fn unlike_trees(run: &Run, test: &str, base: usize, arm: usize) -> Option<String
     if on_base.is_empty() || on_arm.is_empty() {
         return None;
     }
-    let names = [base, arm].map(|arm| run.arms[arm].name.as_str());
+    let names = [base, arm].map(|arm| windows.run.arms[arm].name.as_str());
     let sentence = |files: [f64; 2]| {
         let [less, more] = if files[1] > files[0] { [0, 1] } else { [1, 0] };
         format!(
@@ -352,9 +356,9 @@ struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    fn find(run: &'a Run, test: &str, arm: usize) -> Result<Option<Self>> {
-        for window in windows_of(run, test, arm) {
-            if let Some(state) = state(run, window)? {
+    fn find(windows: &Windows<'a>, test: &str, arm: usize) -> Result<Option<Self>> {
+        for window in windows.of(test, arm).iter().copied() {
+            if let Some(state) = state(windows.run, window)? {
                 return Ok(Some(Self { window, state }));
             }
         }

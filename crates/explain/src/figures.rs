@@ -162,9 +162,45 @@ impl Cell<'_> {
     }
 }
 
+/// The valid windows of a run, found once however often they are asked for.
+#[derive(Debug)]
+pub struct Windows<'a> {
+    pub run: &'a Run,
+    /// By arm's name and step, in the order they were measured.
+    by_arm: HashMap<&'a str, HashMap<&'a str, Vec<&'a Recorded<Window>>>>,
+}
+
+impl<'a> Windows<'a> {
+    pub fn new(run: &'a Run) -> Self {
+        let done: BTreeSet<u32> = { run.blocks.iter() }
+            .filter(|block| block.status == BlockStatus::Done)
+            .map(|block| block.number)
+            .collect();
+        let counts = |window: &&Recorded<Window>| {
+            let in_block = match window.placement {
+                Some(at) => done.contains(&at.block),
+                None => run.blocks.is_empty(),
+            };
+            in_block && window.valid() && window.result.ended_by != EndedBy::Error
+        };
+        let mut by_arm: HashMap<&str, HashMap<&str, Vec<&Recorded<Window>>>> = HashMap::new();
+        for window in run.windows.iter().filter(counts) {
+            let of_arm = by_arm.entry(&window.action.arm).or_default();
+            of_arm.entry(&window.action.step).or_default().push(window);
+        }
+        Self { run, by_arm }
+    }
+
+    /// Those of a step on one arm, in the order they were measured.
+    pub(crate) fn of(&self, test: &str, arm: usize) -> &[&'a Recorded<Window>] {
+        let of_arm = self.by_arm.get(&*self.run.arms[arm].name);
+        of_arm.and_then(|steps| steps.get(test)).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// Reads figures and caches the totals that several arms of a test share.
 pub(crate) struct Reader<'a> {
-    run: &'a Run,
+    windows: &'a Windows<'a>,
     names: Rc<Names>,
     /// Totals by arm and block of the test that was read last.
     totals: BTreeMap<usize, BTreeMap<u32, Rc<Totals>>>,
@@ -172,11 +208,11 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(run: &'a Run) -> Result<Self> {
-        let ids = run.counter_names()?.into_iter();
+    pub fn new(windows: &'a Windows<'a>) -> Result<Self> {
+        let ids = windows.run.counter_names()?.into_iter();
         let names = ids.map(|(id, CounterName { view, object, column })| ((view, object, column), id));
         let (names, totals) = (Rc::new(names.collect()), BTreeMap::new());
-        Ok(Self { run, names, totals, test: String::new() })
+        Ok(Self { windows, names, totals, test: String::new() })
     }
 
     /// Measurements of `test` on both arms, and on the control if it repeats `base`.
@@ -187,7 +223,7 @@ impl<'a> Reader<'a> {
         arm: usize,
         control: Option<usize>,
     ) -> Result<Figures> {
-        let windows = windows_of(self.run, test, arm);
+        let windows = self.windows.of(test, arm);
         let mut blocks: BTreeMap<u32, [Option<Rc<Totals>>; 3]> = BTreeMap::new();
         for (place, arm) in [Some(base), Some(arm), control].into_iter().enumerate() {
             let Some(arm) = arm else { continue };
@@ -195,7 +231,7 @@ impl<'a> Reader<'a> {
                 blocks.entry(*block).or_default()[place] = Some(Rc::clone(totals));
             }
         }
-        let apart = passes_apart(self.run, test, base, arm);
+        let apart = passes_apart(self.windows, test, base, arm);
         let is_beside = |(block, [base, arm, _]): (&u32, &[Option<_>; 3])| {
             base.is_some() && arm.is_some() && !apart.contains(block)
         };
@@ -204,7 +240,7 @@ impl<'a> Reader<'a> {
         Ok(Figures {
             unit: windows.first().map(|window| window.result.unit.clone()),
             clients: windows.first().map_or(1, |window| window.result.clients),
-            replicated: !self.run.blocks.is_empty(),
+            replicated: !self.windows.run.blocks.is_empty(),
             names: Rc::clone(&self.names),
             blocks: blocks.into_values().collect(),
             apart,
@@ -220,7 +256,7 @@ impl<'a> Reader<'a> {
         Ok(match self.totals.entry(arm) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                let totals = totals_of(self.run, test, arm)?;
+                let totals = totals_of(self.windows, test, arm)?;
                 place.insert(totals.into_iter().map(|(block, totals)| (block, Rc::new(totals))).collect())
             }
         })
@@ -339,34 +375,17 @@ impl Figures {
 }
 
 /// Passes in which a resume measured the test on one of two arms after the other.
-fn passes_apart(run: &Run, test: &str, base: usize, arm: usize) -> BTreeSet<u32> {
-    let apart = Apart::of(run, base);
-    let windows = windows_of(run, test, arm).into_iter().filter(|window| apart.contains(window));
+fn passes_apart(windows: &Windows<'_>, test: &str, base: usize, arm: usize) -> BTreeSet<u32> {
+    let apart = Apart::of(windows.run, base);
+    let windows = windows.of(test, arm).iter().filter(|window| apart.contains(window));
     windows.filter_map(|window| Some(window.placement?.block)).collect()
 }
 
-/// Valid windows of a step on one arm, in the order they were measured.
-pub(crate) fn windows_of<'a>(run: &'a Run, test: &str, arm: usize) -> Vec<&'a Recorded<Window>> {
-    let name = &run.arms[arm].name;
-    let counts = |window: &&Recorded<Window>| {
-        let in_block = match window.placement {
-            Some(at) => is_done(run, at.block),
-            None => run.blocks.is_empty(),
-        };
-        in_block && window.valid() && window.result.ended_by != EndedBy::Error
-    };
-    let matches = |window: &&Recorded<Window>| window.action.step == test && &window.action.arm == name;
-    run.windows.iter().filter(matches).filter(counts).collect()
-}
-
-fn is_done(run: &Run, number: u32) -> bool {
-    run.blocks.iter().any(|block| block.number == number && block.status == BlockStatus::Done)
-}
-
 /// Totals by block; in runs without blocks, all are block 0.
-fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>> {
+fn totals_of(windows: &Windows<'_>, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>> {
+    let run = windows.run;
     let mut blocks: BTreeMap<u32, Totals> = BTreeMap::new();
-    for window in windows_of(run, test, arm) {
+    for window in windows.of(test, arm) {
         let totals = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
         totals.operations += window.result.operations;
         let elapsed_us = window.result.elapsed_us as f64;
@@ -412,7 +431,7 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
             *totals.counters.entry(id).or_default() += change;
         }
     }
-    for (block, unevenness) in unevenness(run, test, arm) {
+    for (block, unevenness) in unevenness(windows.of(test, arm)) {
         if let Some(totals) = blocks.get_mut(&block) {
             totals.metrics.insert(CONNECTIONS.to_owned(), unevenness);
         }
@@ -430,13 +449,13 @@ fn totals_of(run: &Run, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>>
 }
 
 /// CPU time of the busiest backend over that of the median one, by block.
-fn unevenness(run: &Run, test: &str, arm: usize) -> BTreeMap<u32, f64> {
+fn unevenness(windows: &[&Recorded<Window>]) -> BTreeMap<u32, f64> {
     let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     // Connections with roles do different work, so they are not comparable.
     let is_even = |window: &&Recorded<Window>| {
         window.connections.len() > 1 && window.connections.iter().all(|one| one.role.is_empty())
     };
-    for window in windows_of(run, test, arm).into_iter().filter(is_even) {
+    for window in windows.iter().copied().filter(is_even) {
         let sums = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
         sums.resize(sums.len().max(window.connections.len()), 0.0);
         sums.iter_mut().zip(&window.connections).for_each(|(sum, one)| *sum += one.cpu_us);

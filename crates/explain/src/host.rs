@@ -63,7 +63,7 @@ pub(crate) fn findings(cx: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let slower_first = if time.rose() { (cx.arm, cx.base) } else { (cx.base, cx.arm) };
-    let waits_more = wait_more_on_the_first(cx.run, cx.test, slower_first);
+    let waits_more = wait_more_on_the_first(cx.windows, cx.test, slower_first);
     let found = ENTRIES.iter().filter_map(|entry| Some((entry, entry.quantity(cx)?)));
     found
         .filter(|(entry, found)| {

@@ -43,7 +43,7 @@ pub use commits::{promise_of, waiting_commits};
 use context::Context;
 pub use error::{Error, Result};
 use figures::Reader;
-pub use figures::host_cpu_us;
+pub use figures::{Windows, host_cpu_us};
 pub use mechanisms::{can_act, is_of_developers};
 pub use model::{
     Cause, Certainty, Commits, Decomposition, Difference, DifferenceKind, Evidence, ExplainRequest,
@@ -66,20 +66,22 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &ExplainRequest) 
     let control =
         run.arms.iter().position(|arm| arm.control && arm.role != Role::Base).filter(|_| plans_base);
     let mut explanations = Vec::new();
-    let mut reader = Reader::new(run)?;
+    let windows = Windows::new(run);
+    let mut reader = Reader::new(&windows)?;
     for (group, test) in steps.iter().filter(|(_, test)| asked.tests.is_empty() || asked.tests.contains(test))
     {
         for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
             let is_selected =
                 if asked.arms.is_empty() { Some(arm) != control } else { asked.arms.contains(&arm) };
-            let missed = || queue::missed(run, test, [base, arm]);
+            let missed = || queue::missed(&windows, test, [base, arm]);
             if !is_selected || (asked.tests.is_empty() && is_same(judged, test, arm) && !missed()) {
                 continue;
             }
             let control = control.filter(|control| *control != arm);
             let figures = reader.figures(test, base, arm, control)?;
             let decomposition = decompose::decompose(&figures);
-            let cx = Context { run, judged, test, arm, base, control, figures: &figures, decomposition };
+            let (windows, figures) = (&windows, &figures);
+            let cx = Context { run, windows, judged, test, arm, base, control, figures, decomposition };
             if judged.is_some() || !asked.tests.is_empty() || is_changed(&cx) {
                 explanations.push(of_test(&cx, group, !asked.tests.is_empty())?);
             }
@@ -106,8 +108,11 @@ pub fn directory_differences(base: &Arm, arm: &Arm) -> Vec<Difference> {
 ///
 /// # Errors
 /// If the run cannot be read.
-pub fn unlike_states(run: &Run, test: &str, base: usize, arm: usize) -> Result<Vec<String>> {
-    if run.meta.protocol == "isolated" { Ok(Vec::new()) } else { debt::unlike_states(run, test, base, arm) }
+pub fn unlike_states(windows: &Windows<'_>, test: &str, base: usize, arm: usize) -> Result<Vec<String>> {
+    match windows.run.meta.protocol == "isolated" {
+        true => Ok(Vec::new()),
+        false => debt::unlike_states(windows, test, base, arm),
+    }
 }
 
 /// Whether two DBMSs, given by name, have the same kind of query plans and settings.
@@ -157,7 +162,7 @@ fn check(run: &Run, asked: &ExplainRequest, base: usize, steps: &[(String, Strin
 }
 
 fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation> {
-    let differences = settings::differences(cx.run, Some(cx.test), (cx.base, cx.arm))?;
+    let differences = settings::differences(cx.run, Some((cx.windows, cx.test)), (cx.base, cx.arm))?;
     let suspects = mechanisms::Suspects::find(cx, &differences)?;
     let may_be_chance = cx.judged.is_some() && !is_changed(cx);
     // A different query plan is a fact; among many figures some always exceed noise by chance.
@@ -167,6 +172,11 @@ fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation>
     if !only::name(cx, &differences, &mut findings) {
         suspects.attach(&mut findings);
     }
+    // A share of a change that nobody knows of would be one of noise.
+    let has_shares = cx.judged.is_none() || cx.is_rate_changed();
+    if !has_shares {
+        findings.iter_mut().for_each(|finding| finding.share = None);
+    }
     Ok(Explanation {
         test: cx.test.to_owned(),
         group: group.to_owned(),
@@ -175,8 +185,9 @@ fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation>
         searched,
         may_be_chance,
         findings,
+        has_shares,
         decomposition: cx.decomposition.clone(),
-        commits: commits::of_test(cx.run, cx.test, cx.base, cx.arm)?,
+        commits: commits::of_test(cx.windows, cx.test, cx.base, cx.arm)?,
         differences,
         remarks,
     })
@@ -191,7 +202,7 @@ fn is_changed(cx: &Context<'_>) -> bool {
             judged.missed_by(cx.run, cx.test, (cx.arm, cx.base)),
             Some(MissedBy::Arm | MissedBy::Base)
         ),
-        None => queue::missed(cx.run, cx.test, [cx.base, cx.arm]),
+        None => queue::missed(cx.windows, cx.test, [cx.base, cx.arm]),
     };
     has_missed || cx.changed() || queue::is_more_expensive(cx)
 }

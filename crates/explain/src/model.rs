@@ -39,6 +39,8 @@ pub struct Explanation {
     pub may_be_chance: bool,
     /// Findings by descending weight.
     pub findings: Vec<Finding>,
+    /// Whether shares of the time's change say something: a verdict shows that the rate changed, or there are none.
+    pub has_shares: bool,
     /// Commits, if they wait for the disk on either arm.
     pub commits: Option<Commits>,
     /// What differs between the arms, relevant here or not.
@@ -263,6 +265,8 @@ pub struct WaitingCommits {
     pub sessions: u32,
     /// Of all of them.
     pub per_s: f64,
+    /// Their statements that found nothing to change: rates count them, but nothing is committed.
+    pub unchanged_per_s: f64,
     /// A session's commits over those that the disk promises it.
     pub share: f64,
     /// The server's syncs of the logs that it waits for per commit; `None` if it does not count them.
@@ -280,7 +284,7 @@ pub struct Evidence {
     pub unit: String,
     pub base: Option<f64>,
     pub arm: Option<f64>,
-    /// Half width of the 99 % interval of the difference, as a share of base's value; `None` in a single
+    /// Half width of the 99 % interval of the difference, as a share of the larger value; `None` in a single
     /// pass.
     pub noise: Option<f64>,
     /// Further text to show: a plan, a setting.

@@ -76,13 +76,11 @@ pub(crate) fn findings(cx: &Context<'_>) -> Result<Vec<Finding>> {
     if changed.is_empty() {
         return Ok(Vec::new());
     }
-    let (weight, effect) = effect(cx);
-    let sentence = format!("{}{effect}", sentence(&changed));
     Ok(vec![Finding {
         word: Word::AnotherPlan,
         cause: Cause::QueryPlan,
-        sentence,
-        weight,
+        sentence: sentence(&changed),
+        weight: weight(cx),
         share: None,
         certainty: Certainty::Fact,
         evidence: changed.iter().flat_map(|changed| changed.evidence(cx)).collect(),
@@ -95,17 +93,17 @@ pub(crate) fn has_node(cx: &Context<'_>, kind: &str) -> Result<bool> {
     Ok(plans.0.iter().flatten().any(|plan| Fingerprint::of(plan).as_str().contains(kind)))
 }
 
-/// The weight of a changed plan, and the clause about its effect on the test.
-fn effect(cx: &Context<'_>) -> (f64, &'static str) {
+/// The weight of a changed plan, by whether it is known to have an effect on the test.
+fn weight(cx: &Context<'_>) -> f64 {
     let is_open = |detector: Detector| {
         cx.verdict(detector).is_some_and(|verdict| matches!(verdict.class, Class::Inconclusive))
     };
     if cx.changed() {
-        (WEIGHT, "")
+        WEIGHT
     } else if is_open(Detector::Rate) || is_open(Detector::Cost) {
-        (WEIGHT / 2.0, "; whether rate or cost changed is undecided")
+        WEIGHT / 2.0
     } else {
-        (0.0, "; no change of rate or cost is shown")
+        0.0
     }
 }
 

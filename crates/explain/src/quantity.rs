@@ -8,7 +8,7 @@ const SINGLE_PASS_SHARE: f64 = 0.10;
 /// Factor between two arms whose waits differ although their interval is wide, and whose CPU times do in a single pass.
 pub(crate) const APART: f64 = 2.0;
 /// Smallest share of change that is reported: the minimum effect of interest of rates.
-const MATERIAL_SHARE: f64 = 0.02;
+pub(crate) const MATERIAL_SHARE: f64 = 0.02;
 /// A cause explains a change of CPU time only if its own quantity changed by at least this share of that change.
 pub(crate) const DRIVES: f64 = 0.5;
 
@@ -62,9 +62,10 @@ impl Quantity {
         self.exceeds_noise() && self.share() >= MATERIAL_SHARE
     }
 
-    /// Half width of the interval as a share of base; `None` if unknown.
+    /// Half width of the interval as a share of the larger value, as [`Self::share`]; `None` if unknown.
     pub fn noise(&self) -> Option<f64> {
-        (self.half_width / self.base.abs()).is_finite().then(|| self.half_width / self.base.abs())
+        let noise = self.half_width / self.base.abs().max(self.arm.abs());
+        noise.is_finite().then_some(noise)
     }
 
     /// From 0 (at the edge of noise) to 1 (far beyond it).
@@ -137,6 +138,12 @@ mod tests {
         assert!(!block.exceeds_noise(), "one block is one pass: {block:?}");
         let with_control = quantity(&[[Some(1.0), Some(1.05), Some(1.001)]], true).unwrap();
         assert!(with_control.half_width.is_nan(), "also with a control that is like base: {with_control:?}");
+    }
+
+    #[test]
+    fn noise_below_the_change_is_below_its_share() {
+        let found = Quantity { base: 301.0, arm: 6181.0, half_width: 3400.0, blocks: 3 };
+        assert!(found.exceeds_noise() && found.noise().unwrap() < found.share());
     }
 
     #[test]

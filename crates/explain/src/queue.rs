@@ -7,11 +7,11 @@
 //! planning touches, which only those entries change. InnoDB's planning does not do this, but its DELETE
 //! steps over the same rows until purge removes them.
 
-use rqps_store::{Recorded, Run, Window};
+use rqps_store::{Recorded, Window};
 
 use crate::context::Context;
 use crate::counters::autovacuumed;
-use crate::figures::{Cell, windows_of};
+use crate::figures::{Cell, Windows};
 use crate::foreground::{SESSIONS, WINDOWS};
 use crate::model::{Cause, Certainty, Evidence, Finding, Word};
 use crate::quantity::Quantity;
@@ -35,9 +35,9 @@ const BUSY: f64 = 0.8;
 
 /// Whether background writes missed the requested rate in a valid window of a test on one of two arms, among the blocks
 /// that both have.
-pub(crate) fn missed(run: &Run, test: &str, arms: [usize; 2]) -> bool {
-    let windows = arms.map(|arm| windows_of(run, test, arm));
-    windows.iter().zip([1, 0]).any(|(own, other)| common(own, &windows[other]).any(has_missed))
+pub(crate) fn missed(windows: &Windows<'_>, test: &str, arms: [usize; 2]) -> bool {
+    let windows = arms.map(|arm| windows.of(test, arm));
+    windows.iter().zip([1, 0]).any(|(own, other)| common(own, windows[other]).any(has_missed))
 }
 
 fn has_missed(window: &Recorded<Window>) -> bool {
@@ -89,7 +89,7 @@ fn between(cell: Cell<'_>, metric: &str) -> Option<f64> {
 /// Background writes that missed their rate: queries had less concurrent work, so rates are not comparable.
 fn not_comparable(cx: &Context<'_>) -> Option<Finding> {
     let windows = [cx.base, cx.arm].map(|arm| cx.windows(arm));
-    let common = [common(&windows[0], &windows[1]), common(&windows[1], &windows[0])];
+    let common = [common(windows[0], windows[1]), common(windows[1], windows[0])];
     let [of_base, of_arm] = common.map(Iterator::collect::<Vec<_>>);
     let missed = [&of_base, &of_arm].map(|windows| windows.iter().any(|window| has_missed(window)));
     if missed == [false, false] {

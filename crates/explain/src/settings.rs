@@ -21,7 +21,7 @@ use rqps_store::{Arm, Run};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::figures::windows_of;
+use crate::figures::Windows;
 use crate::model::{Difference, DifferenceKind};
 use crate::renamed;
 
@@ -63,7 +63,7 @@ pub(crate) const AFTER_LOAD: &str = "statements after the load";
 /// `test`.
 pub(crate) fn differences(
     run: &Run,
-    test: Option<&str>,
+    test: Option<(&Windows<'_>, &str)>,
     (base, arm): (usize, usize),
 ) -> Result<Vec<Difference>> {
     let mut known = (known(run, test, base)?, known(run, test, arm)?);
@@ -121,7 +121,7 @@ const MOUNT_OPTIONS: &str = "mount_options";
 
 /// All settings of an arm. For a run that did not record them, those in a window's fingerprint: settings
 /// missing there have an unknown default, and those present may have been written by initdb.
-fn known(run: &Run, test: Option<&str>, arm: usize) -> Result<Known> {
+fn known(run: &Run, test: Option<(&Windows<'_>, &str)>, arm: usize) -> Result<Known> {
     let (settings, config_text) = (&run.arms[arm].settings, &run.arms[arm].config_text);
     if !settings.is_empty() {
         let is_default = |setting: &ServerSetting| match setting.source.as_str() {
@@ -140,7 +140,7 @@ fn known(run: &Run, test: Option<&str>, arm: usize) -> Result<Known> {
         follow_older(&mut known);
         return Ok(known);
     }
-    for window in test.into_iter().flat_map(|test| windows_of(run, test, arm)) {
+    for window in test.into_iter().flat_map(|(windows, test)| windows.of(test, arm)) {
         let fingerprint = run.fingerprint(window.action.seq)?;
         let known: Known = fingerprint
             .iter()
@@ -194,7 +194,7 @@ fn add_asked(known: &mut Known, config_text: &str, left_out: &[&str]) {
 
 /// The value of a setting on an arm; `None` if unknown.
 pub(crate) fn value(cx: &Context<'_>, arm: usize, name: &str) -> Result<Option<String>> {
-    Ok(known(cx.run, Some(cx.test), arm)?.remove(name).map(|(value, _)| value))
+    Ok(known(cx.run, Some((cx.windows, cx.test)), arm)?.remove(name).map(|(value, _)| value))
 }
 
 /// Whether a config sets the option, as opposed to the file that initdb wrote before it. MySQL accepts `-`

@@ -369,7 +369,7 @@ const AFTER_SYNCS: &str = " after the syncs of commits";
 /// On a busy host whoever comes back from a sync queues for a CPU: without the syncs there would be no queue.
 fn is_after_syncs(cx: &Context<'_>, cause: Cause, rose: bool) -> bool {
     let longer_first = if rose { (cx.arm, cx.base) } else { (cx.base, cx.arm) };
-    cause == Cause::CpuQueue && wait_more_on_the_first(cx.run, cx.test, longer_first)
+    cause == Cause::CpuQueue && wait_more_on_the_first(cx.windows, cx.test, longer_first)
 }
 
 /// One kind of waiting, where all of it together varies too much.

@@ -447,10 +447,13 @@ impl Pair<'_> {
     /// there is no interval.
     pub fn rates_mislead(&self, step: &str) -> bool {
         let quotient = number::ratio(self.arm.rate(step), self.base.rate(step));
-        let Some((quotient, ratio)) = quotient.zip(self.of_verdicts(step, Metric::Rate)) else {
-            return false;
-        };
-        let found = self.arm.reading.relative(&self.arm.arm.name, step, Metric::Rate);
+        quotient.is_some_and(|quotient| self.misleads(step, Metric::Rate, quotient))
+    }
+
+    /// The same of another quotient of means, of rates or CPU times.
+    pub fn misleads(&self, step: &str, metric: Metric, quotient: f64) -> bool {
+        let Some(ratio) = self.of_verdicts(step, metric) else { return false };
+        let found = self.arm.reading.relative(&self.arm.arm.name, step, metric);
         let interval = found.filter(|found| self.base.arm.role == Role::Base && found.low < found.high);
         match interval {
             Some(Relative { low, high, .. }) => !(low..=high).contains(&quotient),

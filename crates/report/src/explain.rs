@@ -7,13 +7,11 @@
 //! | `99 %` | confidence interval of the change over blocks; empty for a single pass |
 //! | `share` | the part's share of the whole change |
 //! | `part` | waiting: neither client nor server session is on a CPU; unexplained: not measured by any counter |
-//! | `noise` | half width of the 99 % interval of the difference over base's value |
+//! | `noise` | half width of the 99 % interval of the difference over the larger of the two values; rows within it are left out |
 
 use std::rc::Rc;
 
-use rqps_explain::{
-    Decomposition, Evidence, ExplainRequest, Explanation, Finding, Part, PartName, Word, explain,
-};
+use rqps_explain::{Decomposition, Evidence, ExplainRequest, Explanation, Part, PartName, Word, explain};
 use rqps_model::counted;
 use rqps_store::{RATE_WAS_SET, Run};
 
@@ -22,8 +20,8 @@ use crate::document::{Block, Cell, Column, Document, Table};
 use crate::error::{Error, Result};
 use crate::explain_json;
 use crate::explain_summary::{
-    Summary, answers, changed_plans, difference, headline, in_short, is_without_blocks_yet, more_than_whole,
-    no_explanations, notes, ratio_of, sentence, unchanged, without_change,
+    Summary, answers, changed_plans, difference, headline, if_real, in_short, is_without_blocks_yet,
+    misleading_means, more_than_whole, no_explanations, notes, ratio_of, sentence, unchanged, without_change,
 };
 use crate::format::{Format, Screen};
 use crate::invalid;
@@ -105,7 +103,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
         document.extend(without_change(run, judged));
     }
     let hidden_ones = found.iter().filter(|one| !is_shown(one));
-    document.extend(changed_plans(run, hidden_ones, options.all));
+    document.extend(changed_plans(run, judged, hidden_ones, options.all));
     // Rows of CSV are figures only.
     let is_asked = !options.tests.is_empty() || options.all || options.format == Format::Csv;
     let is_short = shown.len() > FEW && !is_asked;
@@ -116,7 +114,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     for one in &shown {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
         document.extend(difference(&comparison, judged, one).map(Block::Text));
-        document.extend(findings(run, &comparison, one));
+        document.extend(findings(run, (&comparison, judged), one));
     }
     if options.tests.is_empty() && !is_short {
         let has_line = |test: &str| shown.iter().any(|one| one.test == test && one.commits.is_some());
@@ -142,7 +140,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     if hidden > 0 && hidden < found.len() {
         let is_of_one_arm = found.iter().all(|one| one.arm == found[0].arm);
-        let others = counted(hidden, if is_of_one_arm { "test" } else { "test of an arm" });
+        let others = counted(hidden, if is_of_one_arm { "test" } else { "pair of test and arm" });
         let others = others.strip_prefix("1 ").unwrap_or(&others);
         let has_verdicts = judged.is_none_or(Judged::has_verdicts);
         document.push(Block::Text(unchanged(run, has_verdicts, &format!("the other {others}"))));
@@ -291,42 +289,26 @@ pub(crate) fn is_reported(judged: Option<&Judged<'_>>, one: &Explanation) -> boo
 }
 
 /// An explanation without its heading: findings, supporting figures, parts of the time, and notes.
-pub(crate) fn blocks_of(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Block> {
-    findings(run, comparison, one).into_iter().chain(notes(std::slice::from_ref(one))).collect()
+pub(crate) fn blocks_of(
+    run: &Run,
+    comparison: &Comparison<'_>,
+    judged: Option<&Judged<'_>>,
+    one: &Explanation,
+) -> Vec<Block> {
+    findings(run, (comparison, judged), one).into_iter().chain(notes(std::slice::from_ref(one))).collect()
 }
 
-/// Said where the quotient of means lies outside of the verdict's interval.
-const MISLEADING_MEANS: &str = "The speed of the host varied between blocks, so that times below, means over all blocks, \
-                                give another ratio than the verdict, which compares within each block: for how much, \
-                                take the verdict; for where, the parts.";
-
-fn findings(run: &Run, comparison: &Comparison<'_>, one: &Explanation) -> Vec<Block> {
+fn findings(
+    run: &Run,
+    (comparison, judged): (&Comparison<'_>, Option<&Judged<'_>>),
+    one: &Explanation,
+) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let means_mislead =
-        comparison.find(&run.arms[one.arm]).is_some_and(|arm| comparison.pair(*arm).rates_mislead(&one.test));
-    if means_mislead && run.meta.protocol == "isolated" {
-        blocks.push(Block::Text(MISLEADING_MEANS.to_owned()));
-    }
-    // Another plan is a fact, whatever else is chance.
-    let (facts, others): (Vec<&Finding>, Vec<&Finding>) =
-        one.findings.iter().partition(|finding| one.may_be_chance && finding.word == Word::AnotherPlan);
-    let items = |list: Vec<&Finding>| {
-        (!list.is_empty()).then(|| {
-            Block::Items(list.into_iter().map(|finding| words::capitalized(&sentence(finding))).collect())
-        })
-    };
-    blocks.extend(items(facts));
-    if one.searched && one.may_be_chance && !others.is_empty() {
-        let is_clear = |parts: &Decomposition| parts.low > 0.0 || parts.high < 0.0;
-        let text = match one.decomposition.as_ref().is_some_and(is_clear) {
-            true => {
-                "No verdict shows a change, but the time per operation differs from base's: its 99 % interval excludes 0."
-            }
-            false => "No verdict shows a change, so what follows may be chance.",
-        };
-        blocks.push(Block::Text(text.to_owned()));
-    }
-    blocks.extend(items(others));
+    blocks.extend(misleading_means(run, comparison, one).map(|text| Block::Text(text.to_owned())));
+    blocks.extend(judged.and_then(|judged| if_real(judged, one)).map(Block::Text));
+    let items: Vec<String> =
+        one.findings.iter().map(|finding| words::capitalized(&sentence(finding))).collect();
+    blocks.extend((!items.is_empty()).then_some(Block::Items(items)));
     blocks.extend(more_than_whole(one).map(Block::Text));
     let no_cause = match (one.searched, one.findings.as_slice()) {
         (true, []) => Some("No cause found."),
@@ -377,14 +359,20 @@ fn evidence(run: &Run, one: &Explanation) -> Table {
 
 /// From this ratio on, decimals say nothing.
 const LARGE_RATIO: f64 = 100.0;
-/// Of more noise, a figure says nothing.
-const NOISE_MAX: f64 = 10.0;
 
-/// None for evidence that is text, and for figures that are 0 on both arms.
+/// Whether a figure differs by no more than its noise: it supports nothing, though a verdict may show a change of it.
+fn is_within_noise(figure: &Evidence) -> bool {
+    let change =
+        figure.base.zip(figure.arm).map(|(base, arm)| (arm - base).abs() / base.abs().max(arm.abs()));
+    change.zip(figure.noise).is_some_and(|(change, noise)| change <= noise)
+}
+
+/// None for evidence that is text, and for figures that are 0 on both arms or within noise.
 fn evidence_cells(figure: &Evidence, cause: &str) -> Option<Vec<Cell>> {
     let figures = [figure.base, figure.arm];
     if figures.iter().all(Option::is_none)
         || figures.iter().all(|one| one.is_some_and(|value| plain(value) == "0"))
+        || is_within_noise(figure)
     {
         return None;
     }
@@ -395,11 +383,7 @@ fn evidence_cells(figure: &Evidence, cause: &str) -> Option<Vec<Cell>> {
             large if large >= LARGE_RATIO => plain(large),
             ratio => format!("{ratio:.3}"),
         }),
-        Cell::printed(figure.noise, |noise| match noise {
-            // Of a base near 0.
-            large if large > NOISE_MAX => format!("over {:.0} %", 100.0 * NOISE_MAX),
-            noise => format!("{} %", plain(100.0 * noise)),
-        }),
+        Cell::printed(figure.noise, |noise| format!("{} %", plain(100.0 * noise))),
         Cell::words(figure.unit.clone()),
         Cell::words(cause),
         Cell::words(figure.what.clone()),
@@ -425,7 +409,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     // Shares of a change that may be zero are meaningless; one block doesn't tell, where it is small.
     let is_large = split.change_us_per_op().abs() >= SHARES_FROM * split.base_us_per_op;
     let is_change = if split.low.is_finite() { split.low > 0.0 || split.high < 0.0 } else { is_large };
-    let change = if is_change { split.change_us_per_op() } else { f64::NAN };
+    let change = if is_change && one.has_shares { split.change_us_per_op() } else { f64::NAN };
     let total = Part {
         name: PartName::Operation,
         base_us_per_op: split.base_us_per_op,
@@ -565,14 +549,22 @@ mod tests {
     use super::evidence_cells;
     use rqps_explain::Evidence;
 
+    fn is_shown(base: Option<f64>, arm: Option<f64>, noise: Option<f64>) -> bool {
+        let mut figure = Evidence::default();
+        (figure.base, figure.arm, figure.noise) = (base, arm, noise);
+        evidence_cells(&figure, "wal").is_some()
+    }
+
+    #[test]
+    fn figures_within_noise_support_nothing() {
+        assert!(!is_shown(Some(60.8), Some(58.6), Some(0.097)));
+        assert!(is_shown(Some(60.8), Some(50.0), Some(0.097)) && is_shown(Some(60.8), Some(58.6), None));
+    }
+
     /// What neither arm has explains nothing.
     #[test]
     fn figures_that_are_0_on_both_arms_are_left_out() {
-        let is_shown = |base: Option<f64>, arm: Option<f64>| {
-            let mut figure = Evidence::default();
-            (figure.base, figure.arm) = (base, arm);
-            evidence_cells(&figure, "wal").is_some()
-        };
+        let is_shown = |base, arm| is_shown(base, arm, None);
         assert!(!is_shown(Some(0.0), Some(0.0)) && !is_shown(Some(3e-9), Some(0.0)) && !is_shown(None, None));
         assert!(
             is_shown(Some(0.0), Some(2.0)) && is_shown(Some(0.04), Some(0.0)) && is_shown(None, Some(0.0))

@@ -95,6 +95,7 @@ fn did(commits: &WaitingCommits) -> Value {
     json!({
         "sessions": commits.sessions,
         "commits_per_s": commits.per_s,
+        "unchanged_per_s": commits.unchanged_per_s,
         "share_of_promised": commits.share,
         "log_syncs_per_commit": commits.log_syncs,
     })

@@ -1,7 +1,8 @@
 //! What an explanation begins with: how many tests changed, and how often each cause is the first.
 
-use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, Part, Word};
+use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, Part, PartName, Word};
 use rqps_model::counted;
+use rqps_stats::{Metric, Verdict};
 use rqps_store::Run;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -19,17 +20,16 @@ use crate::words;
 const NOTED_MAX: usize = 4;
 
 /// What is to be explained: whether an arm got slower or costlier, and in how many tests. Of these arms, or of all.
-pub(crate) fn answers(comparison: &Comparison<'_>, judged: &Judged<'_>, arms: &[usize]) -> Option<Block> {
+pub(crate) fn answers(comparison: &Comparison<'_>, judged: &Judged<'_>, arms: &[usize]) -> Vec<Block> {
     let arms = judged.measured().filter(|arm| arms.is_empty() || arms.contains(arm)).collect::<Vec<_>>();
     match arms.as_slice() {
-        [] => None,
+        [] => Vec::new(),
         [arm] => {
             let [label, base] = [*arm, judged.base].map(|arm| judged.label(comparison, arm));
-            Some(Block::Text(answer::text(judged, *arm, (&label, &base), &judged.lines(*arm, |_| true))))
+            let text = answer::text(judged, *arm, (&label, &base), &judged.lines(*arm, |_| true));
+            vec![Block::Text(text)]
         }
-        several => {
-            Some(Block::Items(several.iter().map(|arm| verdicts::brief(comparison, judged, *arm)).collect()))
-        }
+        several => verdicts::of_several(comparison, judged, several).into(),
     }
 }
 
@@ -43,8 +43,9 @@ pub(crate) fn headline(
 ) -> String {
     let answer = judged
         .filter(|_| asked.tests.is_empty())
-        .and_then(|judged| answers(comparison, judged, &asked.arms))
-        .map(|block| block.texts().join("\n"));
+        .map(|judged| answers(comparison, judged, &asked.arms))
+        .map(|blocks| blocks.iter().flat_map(Block::texts).collect::<Vec<_>>().join("\n"))
+        .filter(|text| !text.is_empty());
     let of_first = || {
         let first = found.first()?;
         Some(format!("{}: {}", first.test, difference(comparison, judged, first)?))
@@ -86,6 +87,77 @@ fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     let parts: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).chain(verdicts).collect();
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
+
+/// Of an undecided test, what is only true if it changed: nothing of a test that a verdict shows to have changed, or
+/// in which no causes were searched for.
+pub(crate) fn if_real(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
+    let line = line_of(judged, one).filter(|_| one.searched && one.may_be_chance)?;
+    let blocks = line.judged().map(|verdict| verdict.blocks).max().unwrap_or(0);
+    let undecided = format!("Undecided after {}", counted(blocks, judged.sample()));
+    let likely = likely(&line);
+    // Times may be clear where the verdict on the rate is not.
+    let is_clear = one.decomposition.as_ref().is_some_and(|split| split.low > 0.0 || split.high < 0.0);
+    let in_short = |rate: &Verdict| match rate.ratio >= FACTOR_FROM {
+        true => format!("{} times base's rate", significant(rate.ratio, 2)),
+        false => words::change_in_short(rate),
+    };
+    let rate = line.rate.filter(|rate| is_clear && rate.ratio.is_finite()).map(in_short);
+    match (likely.or(rate), one.findings.as_slice()) {
+        (None, []) => None,
+        (Some(change), []) => Some(format!("{undecided}; if real, the change is: {change}.")),
+        (Some(change), _) => {
+            Some(format!("{undecided}; if real, the change is: {change}. What would explain it:"))
+        }
+        (None, _) => Some(format!(
+            "{undecided}: these figures differ by more than their noise, but whether rate or cost changed with them is not \
+             known."
+        )),
+    }
+}
+
+/// From here on a rate is told as a multiple: an undecided one has no digits to lose.
+const FACTOR_FROM: f64 = 2.0;
+
+/// Changes of a test that are likely and not established.
+fn likely(line: &Line<'_>) -> Option<String> {
+    let likely: Vec<String> = line.likely().map(words::change_in_short).collect();
+    (!likely.is_empty()).then(|| likely.join(", "))
+}
+
+/// Said where the times per operation, CPU times or commits of an explanation give a ratio outside of the verdict's
+/// interval.
+pub(crate) fn misleading_means(
+    run: &Run,
+    comparison: &Comparison<'_>,
+    one: &Explanation,
+) -> Option<&'static str> {
+    let arm = comparison.find(&run.arms[one.arm]).filter(|_| run.meta.protocol == "isolated")?;
+    let pair = comparison.pair(*arm);
+    let rate = one.decomposition.as_ref().map(|split| split.base_us_per_op / split.arm_us_per_op);
+    let cpu = one.decomposition.as_ref().and_then(|split| {
+        let sessions = split.parts.iter().find(|part| part.name == PartName::Server)?;
+        let all = || std::iter::once(sessions).chain(&split.background);
+        let [of_arm, of_base] = [
+            all().map(|part| part.arm_us_per_op).sum::<f64>(),
+            all().map(|part| part.base_us_per_op).sum::<f64>(),
+        ];
+        let verdict = pair.of_verdicts(&one.test, Metric::CpuUs)?;
+        Some(of_arm / of_base).filter(|quotient| (quotient / verdict).ln().abs() >= CPU_APART)
+    });
+    let commits = one.commits.and_then(|found| Some(found.arm?.per_s / found.base?.per_s));
+    let quotients = [(Metric::Rate, rate), (Metric::Rate, commits), (Metric::CpuUs, cpu)];
+    let misleads = |(metric, quotient): (Metric, Option<f64>)| {
+        quotient.is_some_and(|quotient| pair.misleads(&one.test, metric, quotient))
+    };
+    (pair.rates_mislead(&one.test) || quotients.into_iter().any(misleads)).then_some(MISLEADING_MEANS)
+}
+
+/// Verdicts on CPU time are on the whole server: where the sum of its parts differs by less, the host is not why.
+const CPU_APART: f64 = 0.05;
+
+const MISLEADING_MEANS: &str = "The speed of the host varied between blocks, so that times below, means over all blocks, \
+                                give another ratio than the verdict, which compares within each block: for how much, \
+                                take the verdict; for where, the parts.";
 
 /// Why there is no explanation.
 pub(crate) fn no_explanations(
@@ -323,6 +395,7 @@ pub(crate) fn is_without_blocks_yet(run: &Run) -> bool {
 /// tests the first one's, unless all are asked for.
 pub(crate) fn changed_plans<'a>(
     run: &Run,
+    judged: Option<&Judged<'_>>,
     unchanged: impl Iterator<Item = &'a Explanation>,
     all: bool,
 ) -> Option<Block> {
@@ -338,10 +411,22 @@ pub(crate) fn changed_plans<'a>(
                 format!("; also in {}: {}", counted(count, "other test"), words::names(&names, LIKEWISE_MAX))
             }
         };
-        Some(format!("{} ({}): {}{others}", one.test, pair(run, one), sentence(plan(one)?)))
+        let effect = judged.map(|judged| effect(judged, one)).unwrap_or_default();
+        Some(format!("{} ({}): {}{effect}{others}", one.test, pair(run, one), sentence(plan(one)?)))
     };
     let items: Vec<String> = by_arm.iter().filter_map(item).collect();
     (!items.is_empty()).then_some(Block::Items(items))
+}
+
+/// What is known of the effect of a changed plan, where no verdict shows a change.
+fn effect(judged: &Judged<'_>, one: &Explanation) -> String {
+    let line = line_of(judged, one);
+    let is_open = |line: &Line<'_>| line.verdicts().any(|verdict| !verdict.class.is_decided());
+    match (line.as_ref().and_then(likely), line.as_ref().is_some_and(is_open)) {
+        (Some(change), _) => format!("; likely, not established: {change}"),
+        (None, true) => "; whether rate or cost changed is undecided".to_owned(),
+        (None, false) => "; no change of rate or cost is shown".to_owned(),
+    }
 }
 
 /// Remarks on what was not examined, each once, with the tests that it is about if these are not all.

@@ -30,6 +30,7 @@ mod series;
 mod show;
 mod tables;
 mod tame;
+mod title;
 mod upgrade;
 mod verdict_lines;
 mod words;

@@ -16,6 +16,7 @@ use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
 use crate::tables::{host, verdicts};
+use crate::title;
 use crate::upgrade;
 use crate::verdict_lines::Judged;
 use crate::words;
@@ -138,13 +139,15 @@ pub fn report(run: &Run, format: Format, screen: Screen) -> Result<String> {
 /// The warnings behind the answer, the first text.
 fn answer_first(mut blocks: Vec<Block>, warnings: &[String]) -> Vec<Block> {
     let is_answer = |block: &Block| matches!(block, Block::Text(_) | Block::Items(_));
-    let at = blocks.iter().position(is_answer).map_or(0, |at| at + 1);
+    let first = blocks.iter().position(is_answer).map_or(0, |at| at + 1);
+    // Of several arms, a list follows.
+    let at = first + usize::from(matches!(blocks.get(first), Some(Block::Items(_))));
     let warnings: Vec<Block> = warnings.iter().map(|warning| Block::warning(warning)).collect();
     blocks.splice(at..at, warnings);
     blocks
 }
 
-/// With the builds, if several are of one version.
+/// Of one arm with its config, of several as on the page; with the builds, if several are of one version.
 fn title(comparison: &Comparison<'_>) -> String {
     let base = &comparison.base;
     let name = |arm: &Arm| match families::told_apart(arm, &base.run.arms) {
@@ -152,11 +155,11 @@ fn title(comparison: &Comparison<'_>) -> String {
         None => arm.variant(),
     };
     let others = comparison.others().filter(|compared| !compared.arm.control);
-    let others: Vec<String> = others.map(|compared| name(compared.arm)).collect();
+    let others: Vec<&Arm> = others.map(|compared| compared.arm).collect();
     match others.as_slice() {
         [] => name(base.arm),
-        [one] => format!("{one} relative to {}", name(base.arm)),
-        several => format!("{} variants relative to {}", several.len(), name(base.arm)),
+        [one] => format!("{} relative to {}", name(one), name(base.arm)),
+        several => title::of(base.arm, several, &base.run.arms),
     }
 }
 

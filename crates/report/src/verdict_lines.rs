@@ -81,11 +81,12 @@ impl<'a> Judged<'a> {
         let background = background(run);
         let is_missed = |one: &Verdict| missed_rates(&background, &one.test, (one.arm, base)).is_some();
         verdicts.judgement.verdicts.retain(|one| !is_missed(one));
+        let windows = rqps_explain::Windows::new(run);
         let mut unlike = BTreeMap::new();
         for test in &verdicts.experiment.tests {
             for arm in (0..run.arms.len()).filter(|arm| *arm != base) {
                 if let Some(sentence) =
-                    rqps_explain::unlike_states(run, &test.name, base, arm)?.into_iter().next()
+                    rqps_explain::unlike_states(&windows, &test.name, base, arm)?.into_iter().next()
                 {
                     unlike.insert((arm, test.name.clone()), sentence);
                 }

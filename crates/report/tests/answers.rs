@@ -58,10 +58,21 @@ fn a_page_of_several_arms_answers_first() {
     let answer = "Slower than old: new in 2 of 6 tests, mid in 1; faster: new in 1, same in 1. \
                   More instructions per operation than old: new in 2 of 6 tests; fewer: new in 1.";
     assert!(text.starts_with(answer), "{text}");
-    assert!(
-        rest.find("<li>mid: rate slower in 1") < rest.find("Started "),
-        "then each arm, then the conditions"
-    );
+    let places = ["<li>mid: insert (1", "<svg", "Started "].map(|part| rest.find(part).unwrap());
+    assert!(places.is_sorted(), "then each arm, the figure, the conditions: {places:?}");
+    let text = show(&run, &Options::default()).unwrap();
+    let parts = [
+        "Slower than old: new in 2 of 6 tests, mid in 1; faster: ",
+        "- mid: insert (1",
+        "- mid: REGRESSION insert: 1",
+        "- new: improvement update-index: ",
+        "Measured with ",
+        "Relative QPS",
+        "Verdicts on postgres-18.1",
+    ];
+    let places = parts.map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")));
+    assert!(places.is_sorted(), "changes come before tables: {text}");
+    assert_eq!(text.matches("REGRESSION insert").count(), 2, "each once: {text}");
     let equal = Spec { arms: vec![("old", "17.7"), ("a", "18.1"), ("b", "18.2")], ..Spec::default() };
     let page = rqps_report::html_report(&self::run(&results.path().join("equal"), &equal)).unwrap();
     assert!(page.contains("Slower than old: none shown; faster: none shown."), "{page}");

@@ -85,9 +85,11 @@ fn whether_and_how_much_slower_comes_before_the_causes() {
         [2, 3].into_iter().flat_map(|arm| [(arm, "update-index", 0.8, 1.15), (arm, "insert", 0.7, 1.0)]);
     let spec = Spec { arms, effects: effects.collect(), ..Spec::default() };
     let text = with_run(&spec, |run| explain_text(run, &ExplainOptions::default()).unwrap());
-    let first = text.lines().take(10).collect::<Vec<_>>().join("\n");
+    let first = text.lines().take(12).collect::<Vec<_>>().join("\n");
     assert!(
-        first.contains("- new: rate slower in 2") && first.contains("- newer: rate slower in 2"),
+        first.contains("Slower than old: new in 2 of 6 tests, newer in 2; ")
+            && first.contains("- new: insert (")
+            && first.contains("- newer: insert ("),
         "{text}"
     );
     assert!(first.contains("\n- insert (new against old): ") && first.contains(" % slower"), "{text}");
@@ -150,8 +152,25 @@ fn a_changed_plan_of_an_inconclusive_test_is_a_fact() {
         "{unasked}"
     );
     let named = of(&["insert"]);
-    let (before, _) = named.split_once("Another plan").unwrap();
-    assert!(!before.contains("may be chance"), "{named}");
+    assert!(named.contains("\n- Another plan: Index Scan on t became"), "{named}");
+    let told = [&unasked, &named].map(|text| text.matches("undecided").count());
+    assert_eq!(told, [1, 0], "the verdicts of a named test say so: {unasked}\n{named}");
+    assert_eq!(named.matches("Undecided after 3 blocks").count(), 1, "{named}");
+}
+
+/// Large differences that no verdict shows are told as what they are, in one sentence.
+#[test]
+fn an_undecided_change_is_told_as_if_it_were_real() {
+    let effects = vec![(2, "update-index", 0.3, 1.0)];
+    let spec = |seed| Spec { effects: effects.clone(), block_sd: 0.25, blocks: 3, seed, ..spec() };
+    let tests = vec!["update-index".to_owned()];
+    let options = ExplainOptions { tests, ..ExplainOptions::default() };
+    let texts = (1..=12).map(|seed| with_run(&spec(seed), |run| explain_text(run, &options).unwrap()));
+    let start = "Undecided after 3 blocks; if real, the change is: ";
+    let text = texts.into_iter().find(|text| text.contains(start)).unwrap();
+    let told = text.lines().find(|line| line.starts_with(start)).unwrap();
+    assert!(told.contains(" % slower") && told.ends_with(" What would explain it:"), "{told}");
+    assert!(!text.contains("of the change)") && !text.contains("may be chance"), "{text}");
 }
 
 /// What the section of query plans says after a change of the run.

@@ -214,7 +214,10 @@ fn runs_without_verdicts_do_not_pass() {
         "{}",
         undecided.junit
     );
-    assert!(text.contains("About 3 min more would give the first verdicts: rqps resume "), "{text}");
+    assert!(
+        text.contains("About 3 min more (1 block) would give the first verdicts: rqps resume "),
+        "{text}"
+    );
     assert_eq!(text.matches(" --more ").count(), 1, "one figure: {text}");
     // What was not measured is not judged, unless it is in the default list alone.
     let rules = |fail_on: &[Detector]| GateRules { fail_on: fail_on.to_vec(), ..GateRules::default() };

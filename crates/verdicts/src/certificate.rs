@@ -27,6 +27,9 @@ const ISOLATED: &str = "isolated";
 /// File systems whose files are in memory only.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
+/// What turns are good for, in the same words wherever a host is not quiet.
+pub const IN_TURNS: &str = "Arms take turns, so that others disturb all alike";
+
 /// How the windows of a run follow each other, which decides what helps on a host that is not quiet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowOrder {
@@ -58,10 +61,10 @@ impl WindowOrder {
     }
 
     /// What helps on a host that is not quiet.
-    fn remedy(self) -> &'static str {
-        match self {
+    fn remedy(self) -> String {
+        let remedy = match self {
             Self::InTurns => {
-                "Arms take turns, so that others disturb all alike; verdicts still take more blocks than on a quiet host"
+                return format!("{IN_TURNS}; verdicts still take more blocks than on a quiet host");
             }
             Self::CouldBeInTurns => {
                 "Rates of windows that follow each other can't be judged now: wait for a quiet host, or use passes or \
@@ -73,7 +76,8 @@ impl WindowOrder {
             Self::OfDirectories => {
                 "Writes and syncs that wait for a CPU look like a slow disk: measure again when the host is quiet"
             }
-        }
+        };
+        remedy.to_owned()
     }
 }
 

@@ -38,8 +38,8 @@ pub use background::MissedBy;
 pub use beside::AfterResume;
 pub use beside::Apart;
 pub use certificate::{
-    Answer, CommitPromise, DataMount, HostAnswer, HostChange, HostQuestion, WindowOrder, commit_promise,
-    host_answers, host_changes, host_doubt, pooled,
+    Answer, CommitPromise, DataMount, HostAnswer, HostChange, HostQuestion, IN_TURNS, WindowOrder,
+    commit_promise, host_answers, host_changes, host_doubt, pooled,
 };
 pub use data::{InstructionSource, Measured, blocks_by_test, experiment, instruction_source};
 pub use disturbed::Disturbance;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rqps_stats::series::{Arrival, Step, TestSteps, arrivals};
-use rqps_stats::{Direction, Judgement, Metric, MetricData, TestData, Verdict};
+use rqps_stats::{Class, Direction, Judgement, Metric, MetricData, TestData, Verdict};
 use rqps_store::{Arm, Run};
 
 use crate::error::Result;
@@ -11,6 +11,8 @@ use crate::judged::RunVerdicts;
 
 /// Fewest versions of a row.
 const VERSIONS_MIN: usize = 3;
+/// What is the same as base may differ from it by this share of a change, at most, for the change to have come later.
+const SAME_OF_CHANGE_MAX: f64 = 0.25;
 
 /// Arms that differ only in their version, oldest first, and the changes found along them.
 #[derive(Debug, Clone)]
@@ -64,7 +66,8 @@ impl VersionRow {
 /// The rows of a run: arms with equal DBMS, config and environment, and at least three versions.
 ///
 /// Changes are significant verdicts by the run's rules, on each version relative to the one before it. A verdict
-/// relative to base that none of these accounts for is a change of its own, between versions further apart.
+/// relative to base that none of these accounts for is a change of its own: since the last version that is the same as
+/// base, or else between versions further apart.
 /// Of two arms that are not `comparable` in a test there is no verdict.
 ///
 /// # Errors
@@ -161,6 +164,7 @@ impl Along<'_> {
         others.sort_by_key(|place| place.abs_diff(base));
         for place in others {
             let Some(whole) = step(place.min(base), place.max(base)) else { continue };
+            let whole = self.since_the_same(&test.name, metric, (base, place)).unwrap_or(whole);
             let is_part = |one: &Step| {
                 one.direction() == whole.direction()
                     && one.arrivals.iter().all(|version| whole.arrivals.contains(version))
@@ -173,6 +177,25 @@ impl Along<'_> {
         steps
     }
 
+    /// The change between base and `place` as one since the nearest version that a verdict calls the same as base. A
+    /// change between two versions of which neither has a control takes more blocks to show.
+    fn since_the_same(&self, test: &str, metric: Metric, (base, place): (usize, usize)) -> Option<Step> {
+        let relation =
+            |one: usize, other: usize| self.relation(test, metric, (one.min(other), one.max(other)));
+        let (_, whole, _) = relation(base, place)?;
+        let is_same = |between: &usize| {
+            let found = relation(base, *between);
+            found.is_some_and(|(verdict, ratio, _)| {
+                verdict.class == Class::Same && ratio.ln().abs() <= SAME_OF_CHANGE_MAX * whole.ln().abs()
+            })
+        };
+        let between = (base.min(place) + 1..base.max(place)).filter(is_same);
+        let last = between.min_by_key(|between| between.abs_diff(place))?;
+        let (_, ratio, interval) = relation(last, place)?;
+        let arrivals = (last.min(place) + 1..=last.max(place)).collect();
+        ((ratio.ln() > 0.0) == (whole.ln() > 0.0)).then_some(Step { arrivals, ratio, interval })
+    }
+
     /// The ratio of two versions with its interval, if it is a significant change.
     fn ratio(
         &self,
@@ -180,6 +203,17 @@ impl Along<'_> {
         metric: Metric,
         (before, after): (usize, usize),
     ) -> Option<(f64, (f64, f64))> {
+        let (verdict, ratio, interval) = self.relation(test, metric, (before, after))?;
+        verdict.significant.then_some((ratio, interval))
+    }
+
+    /// The verdict on two comparable versions, and the later one's ratio to the earlier with its interval.
+    fn relation(
+        &self,
+        test: &str,
+        metric: Metric,
+        (before, after): (usize, usize),
+    ) -> Option<(&Verdict, f64, (f64, f64))> {
         let (before, after) = (self.arms[before], self.arms[after]);
         // Whatever is relative to base has its verdict already.
         let (base, arm) = if after == self.base { (after, before) } else { (before, after) };
@@ -189,8 +223,8 @@ impl Along<'_> {
             true => (verdict.ratio, (verdict.low, verdict.high)),
             false => (1.0 / verdict.ratio, (1.0 / verdict.high, 1.0 / verdict.low)),
         };
-        let is_shown = verdict.significant && ratio.is_finite() && ratio > 0.0;
-        (is_shown && (self.comparable)(test, (arm, base))).then_some((ratio, interval))
+        let is_known = ratio.is_finite() && ratio > 0.0 && (self.comparable)(test, (arm, base));
+        is_known.then_some((verdict, ratio, interval))
     }
 }
 

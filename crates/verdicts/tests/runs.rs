@@ -3,7 +3,7 @@
 
 use rqps_stats::{Class, Detector, Metric, Tag};
 use rqps_store::{Outcome, Run, RunFolder};
-use rqps_verdicts::testing::{Spec, write_run};
+use rqps_verdicts::testing::{Extra, Observed, Spec, write_run};
 use rqps_verdicts::*;
 
 fn made(spec: &Spec) -> (tempfile::TempDir, Run) {
@@ -223,6 +223,29 @@ fn a_change_that_neighbours_do_not_show_is_of_the_versions_further_apart_that_do
     assert_eq!(low.interval, (rate(3).low, rate(3).high), "{sizes:?}");
     let unlike = version_rows(&run, &verdicts, &|test, _| test != "hot-points").unwrap();
     assert!(unlike[0].arrivals.is_empty(), "{:?}", unlike[0].arrivals);
+}
+
+/// Without a control, equal counters of five blocks prove no change between two versions; that the older one is the
+/// same as base tells since when it is there.
+#[test]
+fn a_counter_changes_with_the_rate_of_the_same_step() {
+    let arms = vec![("v16", "16.11"), ("control", "16.11"), ("v17", "17.7"), ("v18", "18.1")];
+    let what = Observed::Metric("server_blocks_touched");
+    let of_test = |test: &'static str| {
+        let blocks = [(0, 200.0), (1, 200.0), (2, 200.0), (3, 5.0)];
+        blocks.map(|(arm, per_query)| Extra { arm, test, what, per_query })
+    };
+    let tests = ["hot-points", "insert"];
+    let effects = tests.map(|test| (3, test, 1.6, 0.6)).to_vec();
+    let extra = tests.into_iter().flat_map(of_test).collect();
+    let (_results, run) = made(&Spec { arms, effects, extra, ..Spec::default() });
+    let verdicts = judged(&run);
+    let rows = version_rows(&run, &verdicts, &|_, _| true).unwrap();
+    let [arrival] = rows[0].arrivals.as_slice() else { panic!("{:?}", rows[0].arrivals) };
+    assert_eq!(rows[0].span(&run, arrival), "17.7 to 18.1");
+    let sizes = arrival_sizes(&rows[0].steps, arrival);
+    assert!(sizes.contains_key(&Metric::Rate), "{sizes:?}");
+    assert!((sizes[&Metric::Blocks].0.ratio - 0.025).abs() < 1e-9, "{sizes:?}");
 }
 
 #[test]

@@ -163,7 +163,8 @@ pub fn states(sequence: &Sequence, journal: &Journal, arm: &str) -> anyhow::Resu
     let (Some(base), Some(arm)) = (base, arm) else {
         return Ok(Vec::new());
     };
-    Ok(rqps_explain::unlike_states(&run, &sequence.test, base, arm)?)
+    let windows = rqps_explain::Windows::new(&run);
+    Ok(rqps_explain::unlike_states(&windows, &sequence.test, base, arm)?)
 }
 
 fn measured(sequence: &Sequence, journal: &Journal, metric: Metric, arm: &str) -> Measured {

@@ -147,7 +147,7 @@ pub(super) fn document(
     for (at, ArmAtGate { arm, lines, .. }) in arms.iter().enumerate() {
         let label = judged.label(comparison, *arm);
         let conditions = if at == 0 { conditions::blocks(&[(judged.run, judged.base)]) } else { Vec::new() };
-        let first = (at == 0, conditions);
+        let first = (at == 0, conditions, verdicts::CHANGES_MAX);
         document.extend(verdicts::opening(judged, *arm, lines, (&label, &base), first));
         document.extend(undecided::open(judged, lines).map(Block::Text));
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rqps_model::Family;
-use rqps_stats::{Detector, Metric, Verdict};
+use rqps_model::{Family, counted};
+use rqps_stats::{Detector, Verdict};
 use rqps_store::{Arm, Run};
 
 use super::Page;
@@ -15,17 +15,25 @@ use crate::tables::verdicts::confidences_of;
 
 /// Of a figure of a run that shows these tests.
 pub(super) fn of_run(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> Vec<String> {
-    of_figure(page, "Base, at 1.0", &replicates(page, detector, steps))
+    let compared = page.candidates().into_iter().map(|arm| page.pair(arm).arm);
+    of_figure(page, ("Base, at 1.0", compared.collect()), &replicates(page, detector, steps))
 }
 
 /// Of the latency of one test.
 pub(super) fn of_latency(page: &Page<'_>, step: &TestStep) -> Vec<String> {
-    of_figure(page, "Base", &format!("Each curve: all statements in valid windows{}.", blocks_of(page, step)))
+    let sample = format!("Each curve: all statements in valid windows{}.", blocks_of(page, step));
+    of_figure(page, ("Base", others(page)), &sample)
 }
 
 /// Of the rate of one test over time.
 pub(super) fn of_timeline(page: &Page<'_>, step: &TestStep) -> Vec<String> {
-    of_figure(page, "Base", &format!("Each line: all valid windows{}.", blocks_of(page, step)))
+    let sample = format!("Each line: all valid windows{}.", blocks_of(page, step));
+    of_figure(page, ("Base", others(page)), &sample)
+}
+
+/// All arms but base, the control among them: figures of times and latencies have a line of each.
+fn others<'a>(page: &Page<'a>) -> Vec<ComparedArm<'a>> {
+    page.comparison.others().copied().collect()
 }
 
 /// ` of 3 blocks`, the most that an arm's windows of the test are from; nothing without blocks.
@@ -36,20 +44,19 @@ fn blocks_of(page: &Page<'_>, step: &TestStep) -> String {
     };
     let most = (0..page.run.arms.len()).map(blocks_of).max().unwrap_or(0);
     match &page.judged {
-        Some(judged) if most > 0 => format!(" of {}", rqps_model::counted(most, judged.sample())),
+        Some(judged) if most > 0 => format!(" of {}", counted(most, judged.sample())),
         _ => String::new(),
     }
 }
 
-fn of_figure(page: &Page<'_>, base: &str, sample: &str) -> Vec<String> {
+fn of_figure(page: &Page<'_>, (base, others): (&str, Vec<ComparedArm<'_>>), sample: &str) -> Vec<String> {
     let label = |compared: &ComparedArm<'_>| match families::told_apart(compared.arm, &page.run.arms) {
         Some(build) => format!("{}, {build}", compared.label()),
         None => compared.label(),
     };
     let mut compared = vec![format!("{base}: {}.", label(&page.comparison.base))];
-    let candidates: Vec<String> =
-        page.candidates().into_iter().map(|arm| label(&page.pair(arm).arm)).collect();
-    compared.push(format!("Compared with it: {}.", candidates.join("; ")));
+    let others: Vec<String> = others.iter().map(label).collect();
+    compared.push(format!("Compared with it: {}.", others.join("; ")));
     let arms = page.comparison.base_first();
     let shown = arms.iter().filter(|compared| !compared.arm.control);
     compared.extend(builds(shown.map(|compared| (compared.arm, compared.reference()))));
@@ -117,13 +124,11 @@ fn replicates(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> String
     match &page.judged {
         Some(judged) => {
             let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
-            let blocks = rqps_model::counted(done, judged.sample());
-            // A resume takes a pass from the tests that it measured.
-            let fewer =
-                judged.verdicts.on_candidates().any(|one| one.metric == Metric::Rate && one.blocks < done);
-            let at_most = if fewer { "at most " } else { "" };
-            let levels = levels(page, &[detector], steps);
-            let whiskers = format!("Whiskers: confidence intervals ({levels}), over {at_most}{blocks}.");
+            let blocks = counted(done, judged.sample());
+            let shown = charted(page, &[detector], steps);
+            let levels = confidences_of(|| shown.iter().copied());
+            let over = over(shown.iter().map(|one| one.blocks), judged.sample());
+            let whiskers = format!("Whiskers: confidence intervals ({levels}){over}.");
             match done {
                 0 | 1 => format!("{blocks} of the {least} that a verdict takes: no verdicts yet."),
                 early if early < least => {
@@ -137,15 +142,34 @@ fn replicates(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> String
     }
 }
 
+/// `, over 3 to 5 blocks`: a test ends when it is decided, and a resume takes a pass from those that it measured.
+fn over(blocks: impl Iterator<Item = usize> + Clone, sample: &str) -> String {
+    let most = blocks.clone().max().unwrap_or(0);
+    let most_counted = counted(most, sample);
+    match blocks.min() {
+        _ if most == 0 => String::new(),
+        Some(least) if least < most => format!(", over {least} to {most_counted}"),
+        _ => format!(", over {most_counted}"),
+    }
+}
+
 /// The confidence levels of the whiskers of these tests.
 pub(super) fn levels(page: &Page<'_>, detectors: &[Detector], steps: &[TestStep]) -> String {
+    let verdicts = charted(page, detectors, steps);
+    confidences_of(|| verdicts.iter().copied())
+}
+
+/// The verdicts that charts of these tests show.
+fn charted<'p>(page: &'p Page<'_>, detectors: &[Detector], steps: &[TestStep]) -> Vec<&'p Verdict> {
     let mut verdicts: Vec<&Verdict> = Vec::new();
-    for (judged, step) in steps.iter().filter_map(|step| Some((page.judged.as_ref()?, step))) {
+    let Some(judged) = &page.judged else { return verdicts };
+    for step in steps {
         for detector in detectors {
             let (shown, _) = page.charted(&step.name, *detector);
-            let of_arm = |arm| judged.verdict_across_arms(&step.name, arm, shown);
-            verdicts.extend(page.candidates().into_iter().filter_map(of_arm));
+            for arm in page.candidates() {
+                verdicts.extend(judged.verdict_across_arms(&step.name, arm, shown));
+            }
         }
     }
-    confidences_of(|| verdicts.iter().copied())
+    verdicts
 }

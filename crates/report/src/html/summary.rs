@@ -1,22 +1,21 @@
 //! The summary: which tests became slower, all of them in a figure, how reliable that is, and why.
 
-use std::collections::BTreeSet;
-
 use maud::{Markup, PreEscaped, html};
 use rqps_model::counted;
 use rqps_stats::{Class, Detector, Verdict};
+use rqps_store::Arm;
 
 use super::marks::Mark;
 use super::{Page, all_tests};
 use crate::comparison::Layout;
 use crate::document::Block;
 use crate::error::Result;
-use crate::families;
 use crate::markdown_report::{ONE_PASS_OF_CONSECUTIVE, ONE_RESULT, THRESHOLDS};
 use crate::number;
 use crate::render::html as blocks;
 use crate::section::Section;
 use crate::tables::{answer, conditions, disturbed, doubts, host, trust, undecided, unpaired, verdicts};
+use crate::title;
 use crate::upgrade;
 use crate::verdict_lines::{IMPROVEMENTS, Judged, Line, NOT_RANKED, changed};
 use crate::words;
@@ -40,52 +39,10 @@ pub(super) fn section(page: &Page<'_>) -> Result<Markup> {
     })
 }
 
-/// Most variants that a title names.
-const NAMED_MAX: usize = 5;
-
-/// `PostgreSQL 16.15, 17.11 and 18.6`
-fn listed(names: &[String]) -> String {
-    let dbms = |name: &str| name.rsplit_once(' ').map(|(dbms, _)| dbms.to_owned());
-    let short = |(at, name): (usize, &String)| match at > 0 && dbms(name) == dbms(&names[0]) {
-        true => name.rsplit_once(' ').map_or(name.as_str(), |(_, version)| version).to_owned(),
-        false => name.clone(),
-    };
-    let short: Vec<String> = names.iter().enumerate().map(short).collect();
-    match short.as_slice() {
-        [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
-        _ => short.join(""),
-    }
-}
-
 /// What was compared with what.
 pub(super) fn title(page: &Page<'_>) -> String {
-    let base = page.comparison.base.arm;
-    let name = |arm: &rqps_store::Arm| match (arm.dbms.is_empty(), arm.build_version.is_empty()) {
-        (true, _) | (_, true) => arm.name.clone(),
-        _ => format!("{} {}", words::dbms(&arm.dbms), arm.build_version),
-    };
-    let told = |arm: &rqps_store::Arm, name: String| match families::told_apart(arm, &page.run.arms) {
-        Some(build) => format!("{name} ({build})"),
-        None => name,
-    };
-    let candidates = page.candidates();
-    match candidates.as_slice() {
-        [] => name(base),
-        [one] if name(&page.run.arms[*one]) == name(base) => {
-            let [one, of_base] = [&page.run.arms[*one], base].map(|arm| told(arm, arm.name.clone()));
-            format!("{}: {one} against {of_base}", name(base))
-        }
-        [one] => format!("{} against {}", name(&page.run.arms[*one]), name(base)),
-        several => {
-            let names: Vec<String> = several.iter().map(|arm| name(&page.run.arms[*arm])).collect();
-            let is_each_new =
-                names.iter().collect::<BTreeSet<_>>().len() == names.len() && !names.contains(&name(base));
-            match names.len() <= NAMED_MAX && is_each_new {
-                true => format!("{} against {}", listed(&names), told(base, name(base))),
-                false => format!("{} variants against {}", several.len(), told(base, name(base))),
-            }
-        }
-    }
+    let candidates: Vec<&Arm> = page.candidates().into_iter().map(|arm| &page.run.arms[arm]).collect();
+    title::of(page.comparison.base.arm, &candidates, &page.run.arms)
 }
 
 fn about(page: &Page<'_>) -> String {
@@ -134,12 +91,12 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
                 }
             }
         }
+        (warnings(page))
+        (all_tests::figures(page))
         (measured_with(page))
         @for (arm, _) in &arms { (unpaired_rates(page, judged, *arm)) }
         @if let Some(invalid) = verdicts::without_result(judged.run, |_| true) { (blocks::blocks(&[invalid], 2)) }
         (blocks::blocks(&open, 2))
-        (warnings(page))
-        (all_tests::figures(page))
         @for (arm, lines) in &arms {
             div.verdict-of {
                 @if arms.len() > 1 {
@@ -166,15 +123,11 @@ fn unpaired_rates(page: &Page<'_>, judged: &Judged<'_>, arm: usize) -> Markup {
 
 /// The answer on several arms in a sentence or two; the list below it has the rest.
 fn of_several(page: &Page<'_>, judged: &Judged<'_>, arms: &[(usize, Vec<Line<'_>>)]) -> String {
-    let base = page.name(judged.base);
     let named: Vec<_> = arms.iter().map(|(arm, lines)| (page.name(*arm), lines.as_slice())).collect();
-    match judged.has_verdicts() {
-        true => answer::of_several(&named, base),
-        false => format!("There is no verdict yet. Against {base}:"),
-    }
+    answer::of_several(judged, &named, page.name(judged.base))
 }
 
-/// What was measured and with what, directly below the answer, and warnings of builds that few others use.
+/// What was measured and with what, below the figure of all tests, and warnings of builds that few others use.
 fn measured_with(page: &Page<'_>) -> Markup {
     let line = conditions::line(page.run, page.comparison.base_in(page.run));
     html! {
@@ -363,9 +316,9 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
         @for arm in page.candidates() { (rate_headline(page, arm)) }
-        (measured_with(page))
         (warnings(page))
         (all_tests::figures(page))
+        (measured_with(page))
         @if page.candidates().is_empty() {
         } @else if page.run.meta.is_imported() { p.callout { (ONE_RESULT) } } @else { p.callout {
             strong { "A single pass, without error bars. " }

@@ -2,12 +2,13 @@
 
 use maud::{Markup, html};
 use rqps_charts::{PartsChart, Theme};
-use rqps_explain::Explanation;
+use rqps_explain::{Explanation, Part, PartName};
 use rqps_stats::Detector;
 
 use super::marks::{Mark, figure};
 use super::{CHART_WIDTH, Page, anchor, figure as drawn, latency, plans, profiles, timeline};
 use crate::comparison::{Layout, TestStep};
+use crate::document::Block;
 use crate::error::Result;
 use crate::explain::blocks_of;
 use crate::number;
@@ -158,10 +159,12 @@ fn explanations(page: &Page<'_>, step: &TestStep) -> Markup {
             h4 { "Why" }
             @for one in &explained {
                 @if several { h5 { (page.name(one.arm)) } }
-                @let explanation = blocks_of(page.run, &page.comparison, one);
-                (blocks::blocks(&explanation[..1], LEVEL + 1))
-                @if explanation.len() > 1 {
-                    details { summary { "Supporting figures" } (blocks::blocks(&explanation[1..], LEVEL + 1)) }
+                @let explanation = blocks_of(page.run, &page.comparison, page.judged.as_deref(), one);
+                @let findings = explanation.iter().position(|block| matches!(block, Block::Items(_)));
+                @let (told, figures) = explanation.split_at(findings.map_or(1, |at| at + 1));
+                (blocks::blocks(told, LEVEL + 1))
+                @if !figures.is_empty() {
+                    details { summary { "Supporting figures" } (blocks::blocks(figures, LEVEL + 1)) }
                 }
             }
             @if let Some(parts) = parts { (drawn(&parts.title, parts.svg(Theme::Page))) }
@@ -174,9 +177,7 @@ fn parts(page: &Page<'_>, step: &TestStep, explained: &[&Explanation]) -> Option
     let mut bars = Vec::new();
     for one in explained {
         let Some(decomposition) = &one.decomposition else { continue };
-        let bar = |value: fn(&rqps_explain::Part) -> f64| -> Vec<(String, f64)> {
-            decomposition.parts.iter().map(|part| (part.name.to_string(), value(part))).collect()
-        };
+        let bar = |value: fn(&Part) -> f64| bar(&decomposition.parts, value);
         if bars.is_empty() {
             bars.push((page.name(one.base).to_owned(), bar(|part| part.base_us_per_op)));
         }
@@ -189,4 +190,37 @@ fn parts(page: &Page<'_>, step: &TestStep, explained: &[&Explanation]) -> Option
         bars,
         width: CHART_WIDTH * 1.2,
     })
+}
+
+/// Names and sizes of parts that add up to the time of an operation. Where client and session are on a CPU at the same
+/// time, less than nothing is left for waiting: the client's time is drawn without it.
+fn bar(parts: &[Part], value: impl Fn(&Part) -> f64) -> Vec<(String, f64)> {
+    let overlap: f64 = parts.iter().map(&value).filter(|us| *us < 0.0).sum();
+    let size = |part: &Part| match part.name {
+        PartName::Client => (value(part) + overlap).max(0.0),
+        _ => value(part).max(0.0),
+    };
+    parts.iter().map(|part| (part.name.to_string(), size(part))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, PartName, bar};
+
+    #[test]
+    fn a_bar_has_no_negative_part_and_is_as_long_as_an_operation() {
+        let part = |name, us: f64| Part {
+            name,
+            base_us_per_op: us,
+            arm_us_per_op: us,
+            change_us_per_op: 0.0,
+            low: f64::NAN,
+            high: f64::NAN,
+            of: Vec::new(),
+        };
+        let parts = [(PartName::Server, 10.0), (PartName::Client, 4.0), (PartName::Waiting, -1.0)]
+            .map(|(name, us)| part(name, us));
+        let sizes: Vec<f64> = bar(&parts, |part| part.base_us_per_op).into_iter().map(|(_, us)| us).collect();
+        assert_eq!(sizes, [10.0, 3.0, 0.0]);
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `versions` | the two that differ significantly: neighbours, or others if no neighbours between them show the change or have results |
+//! | `versions` | the two that differ significantly: neighbours; or, of a change relative to base that no neighbours show, since the last version that is the same as base |
 //! | `what moved` | the figures, with the smallest and largest change over the tests |
 //! | `tests` | the tests that changed; those with the same counters between the same versions, in like size, are one arrival |
 
@@ -58,7 +58,8 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     table.together = true;
     table.footnotes = vec![
         "each version is judged against the one before it, by the rules of the verdicts; changes that may be chance are left \
-         out. Versions further apart have a row if they show a change that no neighbours between them show"
+         out. A change relative to base that no neighbours show came after the last version that is the same as base; \
+         if none is, versions further apart have a row"
             .to_owned(),
         format!("sizes are those between the two versions of the row, smallest to largest over the tests; {APART}"),
     ];

@@ -11,7 +11,7 @@
 //! | `each/promised` | a connection's commits over what the disk promises one |
 //! | `syncs` | the server's syncs of its log per commit, where it counts them |
 
-use rqps_explain::{WaitingCommits, promise_of, waiting_commits};
+use rqps_explain::{WaitingCommits, Windows, promise_of, waiting_commits};
 use rqps_model::{HostFigure, HostQuantity};
 use rqps_store::{Arm, Run};
 use rqps_verdicts::{CommitPromise, DataMount, WindowOrder, host_answers, host_changes, host_doubt, pooled};
@@ -73,10 +73,11 @@ pub(crate) fn waiting<'a>(
     comparison: &Comparison<'_>,
 ) -> Result<Option<(CommitPromise, Vec<Waiting<'a>>)>> {
     let Some(promise) = promise_of(run) else { return Ok(None) };
+    let windows = Windows::new(run);
     let mut all = Vec::new();
     for step in comparison.steps(StepKind::Tests) {
         for (index, arm) in run.arms.iter().enumerate() {
-            let found = waiting_commits(run, &step.name, index, promise)?;
+            let found = waiting_commits(&windows, &step.name, index, promise)?;
             all.extend(found.map(|commits| Waiting { test: step.name.clone(), arm, commits }));
         }
     }
@@ -87,6 +88,8 @@ const ABOVE_PROMISED: &str =
     ". Where it is more, the disk was faster in those windows, or one sync served several commits";
 
 const TWO_LOGS: &str = ". Commits with innodb_flush_log_at_trx_commit 1 or 3 and sync_binlog 1 wait for two logs, each with a sync of its own";
+
+const NO_COMMITS: &str = ". Statements that found nothing to change are in rates and are no commits";
 
 /// Tests whose commits wait for the disk, beside what it promises a client.
 pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bool) -> Result<Table> {
@@ -105,6 +108,8 @@ pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bo
         let before = table.rows.len();
         let of_two_logs = all.iter().any(|one| one.commits.logs > 1 && is_shown(&one.test));
         let is_above = all.iter().any(|one| one.commits.share > 1.0);
+        let is_unchanged = |one: &Waiting<'_>| one.commits.unchanged_per_s > 0.0 && is_shown(&one.test);
+        let has_unchanged = all.iter().any(is_unchanged);
         for Waiting { test, arm, commits } in all.into_iter().filter(|one| is_shown(&one.test)) {
             let shown = comparison.find(arm);
             table.row(vec![
@@ -121,11 +126,12 @@ pub(crate) fn commits(comparison: &Comparison<'_>, is_shown: impl Fn(&str) -> bo
                 .map(|per_s| number::significant(per_s, 3));
             table.footnotes.push(format!(
                 "{}: promised is what one client can do at the disk's latency {}: {middle} commits per second, {low} to {high} by \
-                 the slowest and the fastest slices, each of 16 KiB and an fdatasync{}{}",
+                 the slowest and the fastest slices, each of 16 KiB and an fdatasync{}{}{}",
                 run.folder.name(),
                 promise.when(),
                 if is_above { ABOVE_PROMISED } else { "" },
-                if of_two_logs { TWO_LOGS } else { "" }
+                if of_two_logs { TWO_LOGS } else { "" },
+                if has_unchanged { NO_COMMITS } else { "" }
             ));
         }
     }

@@ -1,7 +1,7 @@
 //! Disturbed windows: other programs, or other guests of the host, used some of the machine's CPU.
 
 use rqps_store::Run;
-use rqps_verdicts::{Disturbance, WindowOrder};
+use rqps_verdicts::{Disturbance, IN_TURNS, WindowOrder};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 
@@ -75,9 +75,11 @@ fn sentence(comparison: &Comparison<'_>, steps: &[TestStep], kind: Disturbance) 
     let take_turns = comparison.runs().into_iter().all(|run| WindowOrder::of(run) == WindowOrder::InTurns);
     let so = match take_turns {
         true => {
-            "Arms take turns, so verdicts and ratios hold; absolute rates and CPU times are those of a busy machine"
+            format!("{IN_TURNS}: verdicts and ratios hold, but rates and CPU times are those of a busy host")
         }
-        false => "Do not rely on rates and CPU times of these windows; measure again on a quiet machine",
+        false => {
+            "Do not rely on rates and CPU times of these windows; measure again on a quiet host".to_owned()
+        }
     };
     (!arms.is_empty()).then(|| {
         format!(

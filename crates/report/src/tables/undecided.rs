@@ -15,7 +15,7 @@ use crate::words;
 const CLEAR_FACTOR: f64 = 1.25;
 
 /// Of a run that a process is measuring.
-const GOES_ON: &str = "The run goes on and may decide more.";
+const GOES_ON: &str = "The run goes on, and decides more if its budget allows.";
 
 /// How many verdicts are inconclusive, and what it would take to decide them.
 pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {
@@ -142,7 +142,7 @@ fn others_open(
         (false, false) if noisy == open.len() => Some(state),
         (false, true) if judged.run.meta.protocol == "isolated" => {
             let outcome = format!("would probably decide {them}");
-            Some(with_resume(judged, &state, (blocks, seconds), &outcome))
+            Some(with_resume(judged, &state, (blocks, seconds), ("block of open tests", &outcome)))
         }
         (false, true) => Some(format!("{state} More `passes` in its plan would probably decide {them}.")),
         (false, false) if judged.run.status.status == Status::Complete => Some(state),
@@ -192,12 +192,17 @@ fn with_more(judged: &Judged<'_>, state: &str, (blocks, seconds): (usize, f64)) 
     if ended + blocks > most {
         return format!("{state} More than {most} blocks would not decide more: measure anew.");
     }
-    with_resume(judged, state, (blocks, seconds), "would give the first verdicts")
+    with_resume(judged, state, (blocks, seconds), ("block", "would give the first verdicts"))
 }
 
 /// What the outcome of so many blocks more would be, at most, which take some seconds, and how to measure them; a run
-/// that is going on does by itself.
-fn with_resume(judged: &Judged<'_>, state: &str, needed: (usize, f64), outcome: &str) -> String {
+/// that is going on does by itself. `block`: what is measured in each, since it need not be all tests.
+fn with_resume(
+    judged: &Judged<'_>,
+    state: &str,
+    needed: (usize, f64),
+    (block, outcome): (&str, &str),
+) -> String {
     let state_of_run = judged.run.state();
     if state_of_run == Status::Running {
         return format!("{state} {GOES_ON}");
@@ -208,7 +213,7 @@ fn with_resume(judged: &Judged<'_>, state: &str, needed: (usize, f64), outcome: 
         Status::Interrupted => format!("rqps resume {}", judged.run.folder.name()),
         _ => resume_command(&judged.run.folder, seconds),
     };
-    format!("{state} About {} more {outcome}: {command}", about(seconds))
+    format!("{state} About {} more ({}) {outcome}: {command}", about(seconds), counted(needed.0, block))
 }
 
 /// The open rate that is furthest from base's, if its interval keeps a distance.

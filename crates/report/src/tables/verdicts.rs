@@ -41,7 +41,9 @@ pub(crate) const COST_DECIMALS_MAX: usize = 4;
 pub(crate) const RATE_DECIMALS_MAX: usize = 3;
 
 /// Maximum items of a list of changes.
-const CHANGES_MAX: usize = 20;
+pub(crate) const CHANGES_MAX: usize = 20;
+/// Of many arms each has at least so many.
+const CHANGES_OF_ARM_MIN: usize = 3;
 
 /// The verdicts of every run that has blocks.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
@@ -59,8 +61,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
         let mut of_run: Vec<Block> =
             judged.measured().flat_map(|arm| arm_blocks(comparison, &judged, arm)).collect();
         keep_footnotes_once(&mut of_run);
-        let arms: Vec<String> = judged.measured().map(|arm| brief(comparison, &judged, arm)).collect();
-        if arms.len() > 1 {
+        if judged.measured().count() > 1 {
             // What to check first comes first; what is open, and how to decide it, is said once of all arms.
             let doubts = of_run.iter().take_while(|block| matches!(block, Block::Alarm(_))).count();
             let mut lines = judged.all_lines();
@@ -71,8 +72,10 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
             let costs = costs_of_all(comparison, &judged);
             let all = all.into_iter().chain(costs).map(Block::Table);
             let conditions = conditions::blocks(&[(judged.run, judged.base)]);
-            let first = std::iter::once(Block::Items(arms)).chain(conditions).chain(open).chain(all);
-            of_run.splice(doubts..doubts, first);
+            let arms: Vec<usize> = judged.measured().collect();
+            let first = of_several(comparison, &judged, &arms).into_iter();
+            let first = first.chain(changes_of_all(comparison, &judged)).chain(conditions);
+            of_run.splice(doubts..doubts, first.chain(open).chain(all));
         }
         if of_run.is_empty() {
             blocks.push(Block::Text(comparison.nothing_to_compare()));
@@ -123,12 +126,39 @@ pub(crate) fn shows_all_arms(comparison: &Comparison<'_>, judged: &Judged<'_>) -
     is_one_run && judged.verdicts.rules.rates && judged.measured().count() > 1
 }
 
+/// The answer on several arms: in a sentence or two, and of each in short.
+pub(crate) fn of_several(comparison: &Comparison<'_>, judged: &Judged<'_>, arms: &[usize]) -> [Block; 2] {
+    let name = |arm: usize| reference(comparison, judged, arm);
+    let lines = |arm: &usize| (name(*arm), judged.lines(*arm, |test| comparison.shows(test)));
+    let lines: Vec<(String, Vec<Line<'_>>)> = arms.iter().map(lines).collect();
+    let named: Vec<(&str, &[Line<'_>])> =
+        lines.iter().map(|(name, lines)| (&**name, lines.as_slice())).collect();
+    let each = arms.iter().map(|arm| brief(comparison, judged, *arm)).collect();
+    [Block::Text(answer::of_several(judged, &named, &name(judged.base))), Block::Items(each)]
+}
+
+/// The changes of several arms, arm by arm: they come before all tables.
+fn changes_of_all(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Option<Block> {
+    let most = (CHANGES_MAX / judged.measured().count().max(1)).max(CHANGES_OF_ARM_MIN);
+    let of_arm = |arm: usize| {
+        let name = reference(comparison, judged, arm);
+        let changes = changes(judged, &judged.lines(arm, |test| comparison.shows(test)), most);
+        changes.into_iter().map(move |change| format!("{name}: {change}"))
+    };
+    let all: Vec<String> = judged.measured().flat_map(of_arm).collect();
+    (!all.is_empty()).then_some(Block::Items(all))
+}
+
+/// An arm's name among those that are compared.
+fn reference(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> String {
+    let arm = &judged.run.arms[arm];
+    comparison.find(arm).map_or_else(|| arm.name.clone(), ComparedArm::reference)
+}
+
 /// One arm's answer in short, of several.
 pub(crate) fn brief(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> String {
     let lines = judged.lines(arm, |test| comparison.shows(test));
-    let name = &judged.run.arms[arm];
-    let name = comparison.find(name).map_or_else(|| name.name.clone(), ComparedArm::reference);
-    format!("{name}: {}", answer::brief(judged, arm, &lines))
+    format!("{}: {}", reference(comparison, judged, arm), answer::brief(judged, arm, &lines))
 }
 
 fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> Vec<Block> {
@@ -136,9 +166,12 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
     let (label, base) = (judged.label(comparison, arm), judged.label(comparison, judged.base));
     let is_first = judged.measured().next() == Some(arm);
     let is_only = judged.measured().count() == 1;
-    // Of several, the list of all arms comes first, and what was measured with below it.
-    let conditions = if is_only { conditions::blocks(&[(judged.run, judged.base)]) } else { Vec::new() };
-    let mut blocks = opening(judged, arm, &lines, (&label, &base), (is_first, conditions));
+    // Of several, the answers and changes of all come first, and what was measured with below them.
+    let (conditions, changes_max) = match is_only {
+        true => (conditions::blocks(&[(judged.run, judged.base)]), CHANGES_MAX),
+        false => (Vec::new(), 0),
+    };
+    let mut blocks = opening(judged, arm, &lines, (&label, &base), (is_first, conditions, changes_max));
     if is_only {
         blocks.extend(undecided::open(judged, &lines).map(Block::Text));
     }
@@ -152,13 +185,13 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
 }
 
 /// What reports on an arm begin with: what to check first, the answer, what it was measured with, what has no result on
-/// it, for the first arm also on base, and changes. What is inconclusive follows.
+/// it, for the first arm also on base, and at most so many changes. What is inconclusive follows.
 pub(crate) fn opening(
     judged: &Judged<'_>,
     arm: usize,
     lines: &[Line<'_>],
     (label, base): (&str, &str),
-    (is_first, conditions): (bool, Vec<Block>),
+    (is_first, conditions, changes_max): (bool, Vec<Block>, usize),
 ) -> Vec<Block> {
     let doubts = if is_first { doubts::blocks(judged.run) } else { Vec::new() };
     let answer = answer::text(judged, arm, (label, base), lines);
@@ -166,7 +199,7 @@ pub(crate) fn opening(
     let has_section = |name: &str| judged.measured().any(|one| judged.run.arms[one].name == name);
     let is_here = |name: &str| name == judged.run.arms[arm].name || is_first && !has_section(name);
     blocks.extend(without_result(judged.run, is_here));
-    let changes = changes(judged, lines);
+    let changes = if changes_max > 0 { changes(judged, lines, changes_max) } else { Vec::new() };
     blocks.extend((!changes.is_empty()).then_some(Block::Items(changes)));
     blocks.extend(undecided::not_quiet(judged).filter(|_| is_first).map(Block::Text));
     blocks
@@ -186,7 +219,7 @@ pub(crate) fn without_result(run: &Run, is_shown: impl Fn(&str) -> bool) -> Opti
 }
 
 /// Changes in plain words, regressions first.
-fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
+fn changes(judged: &Judged<'_>, lines: &[Line<'_>], most: usize) -> Vec<String> {
     let changed = changed(lines);
     const IN_COST: u8 = IMPROVEMENTS + Detector::Cost as u8;
     const IN_STALLS: u8 = IMPROVEMENTS + Detector::Stalls as u8;
@@ -206,11 +239,11 @@ fn changes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let all = changed.len();
     let mut items: Vec<String> = changed
         .into_iter()
-        .take(CHANGES_MAX)
+        .take(most)
         .map(|((rank, _), line)| format!("{}{}", word(rank), line.sentence(judged)))
         .collect();
-    if all > CHANGES_MAX {
-        items.push(format!("{} more in the table", all - CHANGES_MAX));
+    if all > most {
+        items.push(format!("{} more in the table", all - most));
     }
     items
 }

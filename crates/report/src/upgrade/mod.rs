@@ -243,7 +243,8 @@ impl Upgrade<'_, '_> {
         let plans = self.plans()?;
         let mut blocks: Vec<Block> = self.starts().into_iter().map(Block::Text).collect();
         let conditions = conditions::blocks(&[(judged.run, judged.base)]);
-        blocks.extend(verdicts::opening(judged, self.arm, &lines, (&label, &base), (true, conditions)));
+        let first = (true, conditions, verdicts::CHANGES_MAX);
+        blocks.extend(verdicts::opening(judged, self.arm, &lines, (&label, &base), first));
         blocks.push(Block::Text(plans.sentence()));
         blocks.extend(undecided::open(judged, &lines).map(Block::Text));
         blocks.extend(self.warnings());
