@@ -545,8 +545,8 @@ mod tests {
         let of = |place: &str| message.matches(place).count();
         assert!(of("mine.conf:1: ") == 1 && of("; line 2: cannot read config") == 1, "{message}");
         assert!(of("/30.conf:2: ") == 1 && of("mine.conf:4: ") == 1, "{message}");
-        let path_text = path.to_str().unwrap();
-        let (rest, wrong) = config_in_part(Dbms::Postgres, "", path_text, &LIMITS).unwrap();
+        let mine = dir.path().join("mine.conf");
+        let (rest, wrong) = config_in_part(Dbms::Postgres, "", mine.to_str().unwrap(), &LIMITS).unwrap();
         assert_eq!((value(&rest, "jit"), value(&rest, "work_mem")), (Some("on"), Some("1MB")));
         assert_eq!(wrong.unwrap().to_string(), message);
         let message = load("include 'mine.conf'").unwrap_err().to_string();
