@@ -1,11 +1,11 @@
 //! Changes beyond any noise, where blocks are too few to tell what theirs is.
 //!
 //! Three blocks of a test that learns nothing from others leave two degrees of freedom. Student's t then asks that the
-//! blocks agree to a thirtieth of the change or better, however large it is. But noise is not unknown altogether: it has
-//! a ceiling. So a share of every error, [`SHARE`], goes to a second test, whose variance is moderated towards that of
-//! blocks which differ by [`SD`], as if [`DF`] contrasts had shown it. It can show changes of several times from the first
-//! look on. It errs no more often than stated where contrasts of equal arms have a standard deviation of up to 0.5, which
-//! simulations check (`tests/operating.rs`).
+//! blocks agree to a thirtieth of the change or better, however large it is. But noise is not unknown altogether: it
+//! has a ceiling. So a share of every error, [`SHARE`], goes to a second test, whose variance is moderated towards that
+//! of blocks which differ by [`SD`], as if [`DF`] contrasts had shown it. It can show changes of several times from the
+//! first look on. It errs no more often than stated where contrasts of equal arms have a standard deviation of up to
+//! 0.5, which simulations check (`tests/operating.rs`).
 
 use crate::distribution::{t_two_sided, t_upper};
 use crate::pairs::Scale;

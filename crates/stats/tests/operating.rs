@@ -153,8 +153,8 @@ fn a_run_that_goes_on_after_its_end_keeps_its_errors() {
     assert!(share(at_end, all) < 0.5 && share(at_end + later, all) > 0.9, "{at_end} and {later} of {all}");
 }
 
-/// Two tests, which learn nothing from each other, in three blocks: a change of eight times is found at a block sd of 20
-/// %, and equal arms are not called changed where blocks differ by up to 50 %.
+/// Two tests, which learn nothing from each other, in three blocks: a change of eight times is found at a block sd of
+/// 20 %, and equal arms are not called changed where blocks differ by up to 50 %.
 #[test]
 fn changes_beyond_any_noise_are_found_in_three_blocks() {
     let mut rng = Rng::new(43);
