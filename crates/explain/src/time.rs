@@ -244,7 +244,9 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         false => "without instruction counts more work and slower work look alike",
     };
     let (us, than) = (words::number(quantity.arm), cx.than(Metric::CpuUs, &quantity));
-    let sentence = format!("sessions of {arm} use {us} us of CPU per {}, {than}; {why}", cx.operation());
+    let of_sessions = format!("sessions of {arm} use {us} us of CPU per {}, {than}", cx.operation());
+    let background = background_first(cx, split, found.change_us_per_op).unwrap_or_default();
+    let sentence = format!("{background}{of_sessions}; {why}");
     let evidence = Evidence::figure("CPU time of the sessions", cx.per_op("us"), &quantity);
     let mut finding = part_finding(cx, found, Word::NotExplained, Cause::CpuTime, sentence, evidence);
     if let Some(client) = client_cpu_moved(cx, split) {
@@ -256,6 +258,22 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
         finding.evidence.push(evidence.showing(Shows::ClientCpu));
     }
     Some(finding)
+}
+
+/// A clause about processes in the background, whose CPU time a verdict has too, where theirs changed by more than that of
+/// the sessions.
+fn background_first(cx: &Context<'_>, split: &Decomposition, sessions_us: f64) -> Option<String> {
+    let change: f64 = split.background.iter().map(|part| part.change_us_per_op).sum();
+    if change * sessions_us <= 0.0 || change.abs() <= sessions_us.abs() {
+        return None;
+    }
+    let of = |us: fn(&Part) -> f64| words::number(split.background.iter().map(us).sum());
+    let (arm, base) = cx.names();
+    let (of_arm, of_base) = (of(|part| part.arm_us_per_op), of(|part| part.base_us_per_op));
+    Some(format!(
+        "background processes of {arm} use {of_arm} us of CPU per {}, against {of_base} on {base}; ",
+        cx.operation()
+    ))
 }
 
 /// What is left of a difference that is 0 but for rounding, as a share.

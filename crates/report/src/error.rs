@@ -1,7 +1,7 @@
 //! Report errors. Each message names the remedy.
 
 use rqps_model::did_you_mean;
-use rqps_store::Run;
+use rqps_store::{Run, Status};
 
 use crate::comparable::Difference;
 
@@ -63,6 +63,9 @@ impl Error {
     /// Of a run without a complete block; the remedy is one that its benchmark's plans accept.
     pub(crate) fn no_blocks(run: &Run) -> Self {
         let (blocks, remedy) = match (run.meta.protocol.as_str(), run.has_independent_tests()) {
+            ("isolated", _) if run.status.status == Status::Failed => {
+                ("complete block", "the run failed, for the reason that `rqps status` tells")
+            }
             ("isolated", _) => {
                 ("complete block", "`rqps resume` measures some, with --more TIME if its budget is used up")
             }
