@@ -33,6 +33,9 @@ const RANKED: usize = 2;
 pub(crate) const RANKED_ONE: usize = RANKED + 1;
 pub(crate) const RANKED_TWO: usize = RANKED + 2;
 
+/// The way in which a head is made of two chunks with twins.
+pub(crate) const TWINNED_TWO: usize = RANKED + 3;
+
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Window<'k> {
@@ -226,10 +229,15 @@ impl<'k> Window<'k> {
     }
 
     /// The way in which a head is made: where keys are known to begin to differ, of one chunk or two, `RANKED` more if
-    /// the first gives ranks; 0 if it is not so simple.
+    /// the first gives ranks, or of two with twins; 0 if it is not so simple.
     pub(crate) fn way(&self) -> usize {
-        let ranked = if self.ranks.is_some() { RANKED } else { 0 };
-        if self.used <= 2 && self.depth == self.base && self.twins.is_none() { self.used + ranked } else { 0 }
+        match (self.used, &self.ranks, &self.twins) {
+            _ if self.depth != self.base => 0,
+            (2, _, Some(_)) => TWINNED_TWO,
+            (1 | 2, None, None) => self.used,
+            (1 | 2, Some(_), None) => self.used + RANKED,
+            _ => 0,
+        }
     }
 
     /// The head of a key, xored with `flip`, and whether the key fits. If it does not, the head is of no use.
@@ -267,7 +275,7 @@ impl<'k> Window<'k> {
                 }
                 true
             }
-            2 | RANKED_TWO => {
+            2 | RANKED_TWO | TWINNED_TWO => {
                 let (bytes, masks) = two_chunks_and_masks(key, depth);
                 if WAY == RANKED_TWO {
                     (its_word, misfits) = ranked((bytes[0], masks[0]));
@@ -275,6 +283,14 @@ impl<'k> Window<'k> {
                     add(&self.chunks[0], bytes[0], masks[0]);
                 }
                 add(&self.chunks[1], bytes[1], masks[1]);
+                if WAY == TWINNED_TWO
+                    && let Some(twins) = &self.twins
+                {
+                    let told = |number: usize| {
+                        twins.misfits(bytes[number], self.chunks[number].told) & masks[number]
+                    };
+                    misfits = told(0) | told(1);
+                }
                 true
             }
             _ => {
@@ -363,6 +379,8 @@ mod tests {
             RANKED_ONE => unsafe { window.head::<false, RANKED_ONE>(key, window.depth, 0) },
             // SAFETY: as above.
             RANKED_TWO => unsafe { window.head::<false, RANKED_TWO>(key, window.depth, 0) },
+            // SAFETY: as above.
+            TWINNED_TWO => unsafe { window.head::<false, TWINNED_TWO>(key, window.depth, 0) },
             _ => (head, fits),
         };
         assert_eq!((fits, fits.then_some(head)), (simple.1, fits.then_some(simple.0)), "{window:?}");
