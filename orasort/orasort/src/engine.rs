@@ -53,6 +53,10 @@ const LEAF_MAX: usize = if cfg!(miri) { 24 } else { 1 << 16 };
 /// Up to this many words are sorted by comparison, unless a digit tells nearly all of them apart.
 const COMPARE_MAX: usize = if cfg!(miri) { 40 } else { 4096 };
 
+/// Buckets of up to so many entries are sorted by insertion, together with those beside them, whose places are no further
+/// off: a step for each would take longer.
+const BUCKET_MAX: usize = 36;
+
 /// After so many steps that told few keys apart they are compared in full: many are likely to be the beginnings of
 /// others, which no step by their bytes gets out of soon.
 const STUCK_MAX: u8 = 6;
@@ -372,7 +376,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         let largest = counted.largest();
         counted.scatter(to);
         range.side = 1 - range.side;
-        if largest <= INSERTION_MAX {
+        if largest <= BUCKET_MAX {
             return Some(Some(Kind::Near));
         }
         self.push_buckets(sides, *range, digit.values());
@@ -386,7 +390,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
         for value in (0..values).rev() {
             let end = parent.start + self.counts[value] as usize;
             let start = parent.start + if value == 0 { 0 } else { self.counts[value - 1] as usize };
-            if end - start > INSERTION_MAX {
+            if end - start > BUCKET_MAX {
                 if end < near_end {
                     self.push(sides, Range { start: end, end: near_end, ..parent }, Kind::Near);
                 }

@@ -19,6 +19,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod alphabet;
 mod arrays;
 #[cfg(feature = "arrow")]
 pub mod arrow;

@@ -11,7 +11,7 @@ use crate::entry::{Entry, head, is_tie, with_head};
 use crate::finder::Finder;
 use crate::keys::Keys;
 use crate::pext;
-use crate::window::{RANKED_ONE, RANKED_TWO, Window};
+use crate::window::{RANKED_ONE, RANKED_TWO, TWINNED_TWO, Window};
 
 /// Keys that a window is guessed from, beside the first: one of so many, at least and at most this many.
 const SAMPLE_OF: usize = 32;
@@ -202,6 +202,9 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
                 RANKED_TWO => {
                     make_while_fit::<K, FAST, RANKED_TWO>(finder, entries, redo, first, window, &mut common)
                 }
+                TWINNED_TWO => {
+                    make_while_fit::<K, FAST, TWINNED_TWO>(finder, entries, redo, first, window, &mut common)
+                }
                 _ => make_while_fit::<K, FAST, 0>(finder, entries, redo, first, window, &mut common),
             }
         };
@@ -271,6 +274,9 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
                 }
                 RANKED_TWO => {
                     load_while_fit::<K, FAST, RANKED_TWO>(finder, entries, redo, window, &mut common)
+                }
+                TWINNED_TWO => {
+                    load_while_fit::<K, FAST, TWINNED_TWO>(finder, entries, redo, window, &mut common)
                 }
                 _ => load_while_fit::<K, FAST, 0>(finder, entries, redo, window, &mut common),
             }

@@ -6,12 +6,14 @@
 //! may differ: four for a digit, five for a letter of one case, none where all keys have the same byte. A word is these
 //! bits moved together, as many as it has room for. Leaving out bits that are the same in all keys keeps the order.
 //! Behind the end of a key they are zero, and nothing is claimed of it. Where the first eight bytes are of so few
-//! values that they take less room as the digits of a number, as decimal digits do, they are (`ranks`).
+//! values that they take less room as the digits of a number, as decimal digits do, they are (`ranks`). Bits that others
+//! of their byte tell are left out (`alphabet`).
 //!
 //! What the keys share is **guessed** from a few of them, and **checked** on every key when its word is made. A key
 //! that does not fit makes the window weaker: it claims less of all keys from then on, never more, so that what fitted
 //! before still does; only words that were made before have to be made anew.
 
+use crate::alphabet::{Twins, narrowed};
 use crate::bytes::{chunk, chunk_and_mask, common_prefix, equal, two_chunks_and_masks};
 use crate::entry::{LENGTH_MAX, WORD_BITS, WORD_SHIFT, head_of};
 use crate::pext::extract;
@@ -31,6 +33,9 @@ const RANKED: usize = 2;
 pub(crate) const RANKED_ONE: usize = RANKED + 1;
 pub(crate) const RANKED_TWO: usize = RANKED + 2;
 
+/// The way in which a head is made of two chunks with twins.
+pub(crate) const TWINNED_TWO: usize = RANKED + 3;
+
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Window<'k> {
@@ -47,6 +52,9 @@ pub(crate) struct Window<'k> {
     packed: bool,
     /// How the first chunk is taken, if it is not by its bits.
     ranks: Option<Ranks>,
+    /// Bits that others of their byte tell, and which of those that may differ they are, chunk by chunk.
+    twins: Option<Twins>,
+    told: [u64; CHUNKS],
     /// Bytes of the window that may be looked at.
     limit: usize,
     /// The first bytes of the window, so many, are wholly in the word or the same in all keys.
@@ -63,6 +71,8 @@ struct Chunk {
     model: u64,
     /// The bits that are the same in all keys.
     check: u64,
+    /// The bits that others tell.
+    told: u64,
     /// The bits that go to the word, and by how much they are shifted left.
     take: u64,
     shift: u32,
@@ -84,6 +94,8 @@ impl<'k> Window<'k> {
             differ: [!0; CHUNKS],
             packed,
             ranks: None,
+            twins: None,
+            told: [0; CHUNKS],
             limit: 8,
             after: 0,
             chunks: [Chunk::default(); CHUNKS],
@@ -91,25 +103,40 @@ impl<'k> Window<'k> {
         };
         if packed {
             window.limit = (model.len() - jump).next_multiple_of(8).clamp(8, BYTES_MAX);
-            let mut bits = WORD_BITS;
-            for number in 0..window.limit / 8 {
-                let at = jump + 8 * number;
-                let differ = widen(samples.iter().fold(0, |all, sample| all | difference(sample, model, at)));
-                window.differ[number] = differ;
-                bits = bits.saturating_sub(differ.count_ones());
-                if bits == 0 {
-                    break;
-                }
-            }
-            window.ranks =
-                Ranks::fitting(samples.iter().map(|sample| chunk_and_mask(sample, jump)), window.differ[0]);
-            if let Some(ranks) = &window.ranks {
-                let (_, mask) = chunk_and_mask(model, jump);
-                window.differ[0] |= ranks.may_differ() | !mask;
-            }
+            window.claim(samples);
         }
         window.settle();
         window
+    }
+
+    /// Claims what samples show, each given from `base` on.
+    fn claim(&mut self, samples: &[&[u8]]) {
+        let jump = self.depth - self.base;
+        let mut bits = WORD_BITS;
+        for number in 0..self.limit / 8 {
+            let at = jump + 8 * number;
+            let chunks = samples.iter().map(|sample| chunk_and_mask(sample, at));
+            let seen = samples.iter().fold(0, |all, sample| all | difference(sample, self.model, at));
+            let differ = narrowed(chunks.clone(), seen, widen(seen));
+            if number == 0 {
+                self.ranks = Ranks::fitting(chunks.clone(), differ);
+                self.twins = if self.ranks.is_none() { Twins::of(chunks.clone(), differ) } else { None };
+            }
+            if let Some(twins) = &self.twins {
+                let told = twins.told(differ);
+                let fits = |(bytes, mask): (u64, u64)| twins.misfits(bytes, told) & mask == 0;
+                self.told[number] = if chunks.clone().all(fits) { told } else { 0 };
+            }
+            self.differ[number] = differ;
+            bits = bits.saturating_sub((differ & !self.told[number]).count_ones());
+            if bits == 0 {
+                break;
+            }
+        }
+        if let Some(ranks) = &self.ranks {
+            let (_, mask) = chunk_and_mask(self.model, jump);
+            self.differ[0] |= ranks.may_differ() | !mask;
+        }
     }
 
     /// Bytes that all keys of equal words share, unless they end before.
@@ -130,22 +157,25 @@ impl<'k> Window<'k> {
                 && let Some(ranks) = &self.ranks
             {
                 bits -= ranks.bits;
-                (its.take, its.check, its.shift) = (0, 0, WORD_SHIFT + bits);
+                (its.take, its.check, its.told, its.shift) = (0, 0, 0, WORD_SHIFT + bits);
                 continue;
             }
-            (its.take, its.check) = (differ, !differ);
+            its.told = self.told[number];
+            let wanted = differ & !its.told;
+            (its.take, its.check) = (wanted, !differ);
             while its.take.count_ones() > bits {
                 // The last bit.
                 its.take &= its.take - 1;
             }
             bits -= its.take.count_ones();
             its.shift = WORD_SHIFT + bits;
-            if its.take != differ {
+            if its.take != wanted {
                 // The first byte of which not all is in the word is checked, as its beginning may be in it.
-                let whole = (its.take ^ differ).leading_zeros() as usize / 8;
+                let whole = (its.take ^ wanted).leading_zeros() as usize / 8;
                 its.check &= first_bytes(whole + 1);
+                its.told &= first_bytes(whole + 1);
                 self.after = 8 * number + whole;
-                self.used = number + usize::from(its.check | its.take != 0);
+                self.used = number + usize::from(its.check | its.take | its.told != 0);
                 return;
             }
         }
@@ -187,7 +217,7 @@ impl<'k> Window<'k> {
     }
 
     fn claim_less(&mut self, jump: usize, differ: impl Fn(usize) -> u64) {
-        self.ranks = None;
+        (self.ranks, self.twins, self.told) = (None, None, [0; CHUNKS]);
         let jump = jump.min(self.depth - self.base);
         if self.packed {
             let at = |number: usize| jump + 8 * number;
@@ -199,10 +229,15 @@ impl<'k> Window<'k> {
     }
 
     /// The way in which a head is made: where keys are known to begin to differ, of one chunk or two, `RANKED` more if
-    /// the first gives ranks; 0 if it is not so simple.
+    /// the first gives ranks, or of two with twins; 0 if it is not so simple.
     pub(crate) fn way(&self) -> usize {
-        let ranked = if self.ranks.is_some() { RANKED } else { 0 };
-        if self.used <= 2 && self.depth == self.base { self.used + ranked } else { 0 }
+        match (self.used, &self.ranks, &self.twins) {
+            _ if self.depth != self.base => 0,
+            (2, _, Some(_)) => TWINNED_TWO,
+            (1 | 2, None, None) => self.used,
+            (1 | 2, Some(_), None) => self.used + RANKED,
+            _ => 0,
+        }
     }
 
     /// The head of a key, xored with `flip`, and whether the key fits. If it does not, the head is of no use.
@@ -240,7 +275,7 @@ impl<'k> Window<'k> {
                 }
                 true
             }
-            2 | RANKED_TWO => {
+            2 | RANKED_TWO | TWINNED_TWO => {
                 let (bytes, masks) = two_chunks_and_masks(key, depth);
                 if WAY == RANKED_TWO {
                     (its_word, misfits) = ranked((bytes[0], masks[0]));
@@ -248,22 +283,37 @@ impl<'k> Window<'k> {
                     add(&self.chunks[0], bytes[0], masks[0]);
                 }
                 add(&self.chunks[1], bytes[1], masks[1]);
+                if WAY == TWINNED_TWO
+                    && let Some(twins) = &self.twins
+                {
+                    let told = |number: usize| {
+                        twins.misfits(bytes[number], self.chunks[number].told) & masks[number]
+                    };
+                    misfits = told(0) | told(1);
+                }
                 true
             }
             _ => {
                 let chunks = &self.chunks[..self.used.min(CHUNKS)];
+                let told = |its: &Chunk, bytes: u64| match &self.twins {
+                    Some(twins) => twins.misfits(bytes, its.told),
+                    None => 0,
+                };
                 // Most keys reach beyond the window.
                 if let Some(bytes) = key.get(depth..depth + 8 * chunks.len()) {
                     for (its, bytes) in chunks.iter().zip(bytes.as_chunks().0) {
-                        add(its, u64::from_be_bytes(*bytes), !0);
+                        let bytes = u64::from_be_bytes(*bytes);
+                        add(its, bytes, !0);
+                        misfits |= told(its, bytes);
                     }
                 } else {
                     for (number, its) in chunks.iter().enumerate() {
                         let (bytes, mask) = chunk_and_mask(key, depth + 8 * number);
                         add(its, bytes, mask);
+                        misfits |= told(its, bytes) & mask;
                     }
                 }
-                // Then the first of the chunks took nothing.
+                // Then the first of the chunks took nothing, and there are no twins.
                 if self.ranks.is_some() {
                     (its_word, misfits) = ranked(chunk_and_mask(key, depth));
                 }
@@ -329,6 +379,8 @@ mod tests {
             RANKED_ONE => unsafe { window.head::<false, RANKED_ONE>(key, window.depth, 0) },
             // SAFETY: as above.
             RANKED_TWO => unsafe { window.head::<false, RANKED_TWO>(key, window.depth, 0) },
+            // SAFETY: as above.
+            TWINNED_TWO => unsafe { window.head::<false, TWINNED_TWO>(key, window.depth, 0) },
             _ => (head, fits),
         };
         assert_eq!((fits, fits.then_some(head)), (simple.1, fits.then_some(simple.0)), "{window:?}");
@@ -357,6 +409,50 @@ mod tests {
         assert_eq!(head(&window, b"5x"), None);
         let plain = Window::guess(0, &samples, false);
         assert_eq!((plain.depth, plain.after), (8, 6));
+    }
+
+    /// Of alphabets with twins a word has fewer bits, orders keys as they do, and takes no key with other letters.
+    #[test]
+    fn what_an_alphabet_tells_is_left_out() {
+        let mut state = 1u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (state >> 33) as usize % below
+        };
+        let sets: [(&[u8], usize, usize); 3] =
+            [(b"ACGT", 18, 1), (b"0123456789abcdef", 11, 1), (b"\0\x01", 55, 0)];
+        for (alphabet, after, twins) in sets {
+            let mut keys: Vec<Vec<u8>> = (0..60)
+                .map(|_| (0..60 + next(30)).map(|_| alphabet[next(alphabet.len())]).collect())
+                .collect();
+            let drawn = keys.clone();
+            let samples: Vec<&[u8]> = drawn.iter().map(Vec::as_slice).collect();
+            let window = Window::guess(0, &samples, true);
+            assert_eq!((window.after, usize::from(window.twins.is_some())), (after, twins), "{window:?}");
+            let other: Vec<u8> = (0..9).flat_map(|_| [alphabet[0], b'~']).collect();
+            assert_eq!(head(&window, &other), None);
+            let mut weaker = window.clone();
+            weaker.weaken(&other);
+            assert!(head(&weaker, &other).is_some());
+            // Ends at all places.
+            for len in 0..after {
+                let end = keys[next(60)][..len].to_vec();
+                keys.push(end);
+            }
+            let keys: Vec<Vec<u8>> = keys.into_iter().step_by(if cfg!(miri) { 15 } else { 1 }).collect();
+            for window in [window, weaker] {
+                for (a, b) in keys.iter().flat_map(|a| keys.iter().map(move |b| (a, b))) {
+                    let heads = [a, b].map(|key| head(&window, key).expect("it fits"));
+                    if crate::entry::is_tie(heads[0], heads[1], 0) {
+                        assert_eq!(a.get(..window.end()), b.get(..window.end()));
+                    } else if (heads[0] ^ heads[1]) & crate::entry::ORDER_MASK != 0
+                        || a.len().min(b.len()) <= window.end()
+                    {
+                        assert_eq!(heads[0].cmp(&heads[1]), a.cmp(b), "{a:?} {b:?} {window:?}");
+                    }
+                }
+            }
+        }
     }
 
     /// Whatever key comes, the window fits it when it was weakened, and still fits all that it fitted before.

@@ -269,6 +269,31 @@ fn digits_that_are_not() {
     }
 }
 
+/// Keys of an alphabet whose bytes have bits that tell others, alone and behind what all share, and a few keys with
+/// another letter or that end early: a window that leaves such bits out no longer does.
+#[test]
+fn letters_that_are_not() {
+    for alphabet in [&b"ACGT"[..], b"0123456789abcdef", b"\0\x01"] {
+        for shared in ["", "of a customer "] {
+            let of = |seed: u64, len: usize| {
+                numbers(seed).take(len).map(|n| alphabet[n as usize % alphabet.len()]).collect::<Vec<u8>>()
+            };
+            let key = |n: u64| [shared.as_bytes(), &of(n, 24 + n as usize % 9)].concat();
+            let keys: Vec<Vec<u8>> = numbers(5).take(size(5_000)).map(|n| key(n % 4_000)).collect();
+            check(&keys);
+            for odd in [&b"N"[..], b"p", b"", b"\xff", b"ACGTACGTACGTACGTACGTB"] {
+                let mut keys = keys.clone();
+                for place in [1, keys.len() / 2, keys.len() - 2] {
+                    let kept = shared.len() + place % 20;
+                    keys[place].truncate(kept);
+                    keys[place].extend(odd);
+                }
+                check(&keys);
+            }
+        }
+    }
+}
+
 /// Values that a sample is likely to miss, beside some that most keys have.
 #[test]
 fn seldom_values() {

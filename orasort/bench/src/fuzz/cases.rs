@@ -50,7 +50,7 @@ fn limit(keys: &mut Vec<Vec<u8>>) {
 
 /// Bytes from few values: those that are special to a sort, or any.
 fn alphabet(random: &mut Random) -> Vec<u8> {
-    match random.below(10) {
+    match random.below(11) {
         0 => vec![0],
         1 => vec![0, 1],
         2 => vec![0, 255],
@@ -60,6 +60,7 @@ fn alphabet(random: &mut Random) -> Vec<u8> {
         6 => (0..8).map(|bit| 1 << bit).collect(),
         7 => b"0123456789".to_vec(),
         8 => (b'-'..=b'z').collect(),
+        9 => b"0123456789abcdef".to_vec(),
         _ => (0..=255).collect(),
     }
 }
