@@ -155,9 +155,9 @@ pub(crate) fn misleading_means(
 /// Verdicts on CPU time are on the whole server: where the sum of its parts differs by less, the host is not why.
 const CPU_APART: f64 = 0.05;
 
-const MISLEADING_MEANS: &str = "The speed of the host varied between blocks, so that times below, means over all blocks, \
-                                give another ratio than the verdict, which compares within each block: for how much, \
-                                take the verdict; for where, the parts.";
+const MISLEADING_MEANS: &str = "The speed of the host varied, so that times below, means over all windows, give another \
+                                ratio than rQPS and verdicts, which compare what was measured side by side: for how \
+                                much, take those; for where, the parts.";
 
 /// Why there is no explanation.
 pub(crate) fn no_explanations(

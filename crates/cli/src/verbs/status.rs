@@ -165,12 +165,10 @@ fn summary_lines(
     state: &str,
     estimate: &Estimate,
 ) -> Vec<String> {
-    // As reports say of a run that tells what ended it.
     let is_ended = state == "complete" && estimate.reason.is_some();
-    let word = if is_ended { "ended" } else { state };
     let painted = match tint_of_state(state).filter(|_| context.color) {
-        Some(tint) => tint.paint(word),
-        None => word.to_owned(),
+        Some(tint) => tint.paint(state),
+        None => state.to_owned(),
     };
     let done = match summary.actions_total {
         0 => format!("{} done", summary.progress()),
@@ -196,7 +194,9 @@ fn summary_lines(
         }
         None => started,
     });
-    lines.extend(estimate.reason.as_ref().map(|reason| format!("reason: {reason}")));
+    // As reports say of a run that tells what ended it.
+    let why = if is_ended { "ended" } else { "reason" };
+    lines.extend(estimate.reason.as_ref().map(|reason| format!("{why}: {reason}")));
     if state == Status::Interrupted.key() {
         lines.extend(cut_off::kept(run).map(|kept| format!("kept: {kept}")));
         lines.push(format!("to continue: rqps resume {}", run.folder.name()));

@@ -79,7 +79,7 @@ fn status_names_what_ended_a_run_and_what_continues_it() {
     drop(writer);
     let told = bench.call(&["status"]).expect(0).stdout;
     assert!(
-        told.contains(": ended, 5 blocks done\n") && told.contains(&format!("reason: {why}\n")),
+        told.contains(": complete, 5 blocks done\n") && told.contains(&format!("ended: {why}\n")),
         "{told}"
     );
     let shown = bench.call(&["show"]).expect(0).stdout;

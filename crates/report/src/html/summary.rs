@@ -91,9 +91,9 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
                 }
             }
         }
+        (measured_with(page))
         (warnings(page))
         (all_tests::figures(page))
-        (measured_with(page))
         @for (arm, _) in &arms { (unpaired_rates(page, judged, *arm)) }
         @if let Some(invalid) = verdicts::without_result(judged.run, |_| true) { (blocks::blocks(&[invalid], 2)) }
         (blocks::blocks(&open, 2))
@@ -127,7 +127,7 @@ fn of_several(page: &Page<'_>, judged: &Judged<'_>, arms: &[(usize, Vec<Line<'_>
     answer::of_several(judged, &named, page.name(judged.base))
 }
 
-/// What was measured and with what, below the figure of all tests, and warnings of builds that few others use.
+/// What was measured and with what, directly below the answer, and warnings of builds that few others use.
 fn measured_with(page: &Page<'_>) -> Markup {
     let line = conditions::line(page.run, page.comparison.base_in(page.run));
     html! {
@@ -316,9 +316,9 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
     Ok(html! {
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
         @for arm in page.candidates() { (rate_headline(page, arm)) }
+        (measured_with(page))
         (warnings(page))
         (all_tests::figures(page))
-        (measured_with(page))
         @if page.candidates().is_empty() {
         } @else if page.run.meta.is_imported() { p.callout { (ONE_RESULT) } } @else { p.callout {
             strong { "A single pass, without error bars. " }

@@ -252,7 +252,7 @@ pub(crate) fn before_verdicts(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option
     Some(format!(
         "after {}, no verdict yet: {} differs most, at {}",
         counted(most.blocks, judged.sample()),
-        most.test,
+        place_of(judged, most),
         words::times_base(most)
     ))
 }
@@ -266,9 +266,17 @@ fn not_called(judged: &Judged<'_>, most: &Verdict) -> String {
     };
     format!(
         "{} differs most: it is at {}, which {few} not enough to call a change.",
-        most.test,
+        place_of(judged, most),
         words::times_base(most)
     )
+}
+
+/// The test of a verdict, with its arm where several are compared with base.
+fn place_of(judged: &Judged<'_>, one: &Verdict) -> String {
+    match judged.candidates().count() {
+        0 | 1 => one.test.clone(),
+        _ => format!("{} on {}", one.test, judged.run.arms[one.arm].name),
+    }
 }
 
 /// Nothing here can measure more: whoever measured can repeat it.
