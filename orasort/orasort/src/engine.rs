@@ -535,7 +535,8 @@ mod tests {
             (0..SAMPLED_FROM as u64 + 1).map(|n| entry(head(n), n as u32, 0)).collect()
         };
         assert!(!words_repeat(&entries(&|n| n)));
-        assert!(!words_repeat(&entries(&|n| n & !1)));
+        // Under Miri the few entries are nearly all sampled, both of a pair.
+        assert!(cfg!(miri) || !words_repeat(&entries(&|n| n & !1)));
         // Neighbours among the samples are alike, those that `pivot_of` holds against each other are not.
         let alike = entries(&|n| n * 12 / (SAMPLED_FROM as u64 + 1));
         assert!(!pivot_of(&alike).1 && words_repeat(&alike));
