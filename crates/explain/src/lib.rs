@@ -173,7 +173,8 @@ fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation>
         suspects.attach(&mut findings);
     }
     // A share of a change that nobody knows of would be one of noise.
-    let has_shares = cx.judged.is_none() || cx.is_rate_changed();
+    let is_noise = cx.decomposition.as_ref().is_some_and(|split| split.low <= 0.0 && split.high >= 0.0);
+    let has_shares = cx.judged.is_none() || (cx.is_rate_changed() && !is_noise);
     if !has_shares {
         findings.iter_mut().for_each(|finding| finding.share = None);
     }

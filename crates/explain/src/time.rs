@@ -260,8 +260,8 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     Some(finding)
 }
 
-/// A clause about processes in the background, whose CPU time a verdict has too, where theirs changed by more than that of
-/// the sessions.
+/// A clause about processes in the background, whose CPU time a verdict has too, where theirs changed by more than that
+/// of the sessions.
 fn background_first(cx: &Context<'_>, split: &Decomposition, sessions_us: f64) -> Option<String> {
     let change: f64 = split.background.iter().map(|part| part.change_us_per_op).sum();
     if change * sessions_us <= 0.0 || change.abs() <= sessions_us.abs() {

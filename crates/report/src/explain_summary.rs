@@ -229,7 +229,9 @@ pub(crate) fn in_short(
     let missed = |one: &Explanation| Some(judged?.missed(one.arm, &one.test)?.text);
     let item = |group: &Vec<&Explanation>| {
         let (one, others) = group.split_first()?;
-        let first = one.findings.first().map(sentence).or_else(|| missed(one));
+        // Each test has a share of its own.
+        let told = if others.is_empty() { sentence } else { sentence_of_several };
+        let first = one.findings.first().map(told).or_else(|| missed(one));
         let first = first.unwrap_or_else(|| "no cause found".to_owned());
         let more = match one.findings.len() {
             0 | 1 => String::new(),
@@ -252,7 +254,11 @@ pub(crate) fn in_short(
     };
     // What got better is not like what got worse, nor like what only uses another amount of a resource.
     let got_worse = |one: &Explanation| Some(line_of(judged?, one)?.shown()?.class.is_regression());
-    let alike = groups(shown.iter().copied(), |one| (one.arm, first_of(one), missed(one), got_worse(one)));
+    // Nor is what has figures like what has none.
+    let cause = |one: &Explanation| one.findings.first().map(|first| first.cause);
+    let alike = groups(shown.iter().copied(), |one| {
+        (one.arm, first_of(one), cause(one), missed(one), got_worse(one))
+    });
     let items = alike.iter().filter_map(item).collect();
     let run = run.folder.name();
     let text = format!(
@@ -461,6 +467,11 @@ pub(crate) fn sentence(finding: &Finding) -> String {
         _ => String::new(),
     };
     format!("{}{share}: {}", finding.word, finding.sentence)
+}
+
+/// Of the first of several tests with the same finding.
+pub(crate) fn sentence_of_several(finding: &Finding) -> String {
+    format!("{}: {}", finding.word, finding.sentence)
 }
 
 /// A smaller share of a change is none.

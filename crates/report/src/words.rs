@@ -46,7 +46,7 @@ pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
     if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
 }
 
-/// A verdict as a cell: for readers, a change that may be chance is no regression or improvement, and has no colour.
+/// A verdict as a cell: a change that may be chance is no regression or improvement, and has no colour.
 pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
     let tint = match one.class {
         _ if one.is_mixed() || one.may_be_chance() => Tint::None,
@@ -55,7 +55,7 @@ pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
         Class::Same | Class::Inconclusive => Tint::None,
     };
     match one.may_be_chance() && !one.is_mixed() {
-        true => Cell { key: Some(verdict(one)), ..Cell::words(MAY_BE_CHANCE) },
+        true => Cell::words(MAY_BE_CHANCE),
         false => Cell { tint, ..Cell::words(verdict(one)) },
     }
 }

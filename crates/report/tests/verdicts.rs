@@ -486,7 +486,7 @@ fn a_run_of_one_block_says_that_there_are_no_verdicts_yet_and_is_drawn_hollow() 
     assert!(page.contains("1 block of the 3 that a verdict takes: no verdicts yet"), "{page}");
     assert!(page.contains("hollow: inconclusive") && !page.contains("Whiskers:"), "{page}");
     assert!(page.contains("a verdict takes 3 blocks, and one is done"), "what to do comes first");
-    assert!(page.find("<svg") < page.find("Measured with 1 client"), "the figure is seen on opening: {page}");
+    assert!(page.find("Measured with 1 client") < page.find("<svg"), "below the answer: {page}");
     let mut without = RunFolder::open(run.folder.path()).unwrap();
     let of_newer = without.windows.iter_mut().filter(|window| window.action.arm == "newer");
     of_newer.for_each(|window| window.action.outcome = Outcome::Invalid);

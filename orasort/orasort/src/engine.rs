@@ -53,8 +53,8 @@ const LEAF_MAX: usize = if cfg!(miri) { 24 } else { 1 << 16 };
 /// Up to this many words are sorted by comparison, unless a digit tells nearly all of them apart.
 const COMPARE_MAX: usize = if cfg!(miri) { 40 } else { 4096 };
 
-/// Buckets of up to so many entries are sorted by insertion, together with those beside them, whose places are no further
-/// off: a step for each would take longer.
+/// Buckets of up to so many entries are sorted by insertion, together with those beside them, whose places are no
+/// further off: a step for each would take longer.
 const BUCKET_MAX: usize = 36;
 
 /// After so many steps that told few keys apart they are compared in full: many are likely to be the beginnings of

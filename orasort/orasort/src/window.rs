@@ -6,8 +6,8 @@
 //! may differ: four for a digit, five for a letter of one case, none where all keys have the same byte. A word is these
 //! bits moved together, as many as it has room for. Leaving out bits that are the same in all keys keeps the order.
 //! Behind the end of a key they are zero, and nothing is claimed of it. Where the first eight bytes are of so few
-//! values that they take less room as the digits of a number, as decimal digits do, they are (`ranks`). Bits that others
-//! of their byte tell are left out (`alphabet`).
+//! values that they take less room as the digits of a number, as decimal digits do, they are (`ranks`). Bits that
+//! others of their byte tell are left out (`alphabet`).
 //!
 //! What the keys share is **guessed** from a few of them, and **checked** on every key when its word is made. A key
 //! that does not fit makes the window weaker: it claims less of all keys from then on, never more, so that what fitted

@@ -65,7 +65,7 @@ pub struct Hopeless {
 
 impl Hopeless {
     /// A block of a small plan is soon measured, and may be all that is wanted.
-    pub const FOR_BLOCKS: Self = Self { factor: 10.0, seconds: 5.0 * 60.0 };
+    pub const FOR_BLOCKS: Self = Self { factor: 10.0, seconds: 2.0 * 60.0 };
     /// Whoever wants verdicts gets none from less; hosts may be faster than estimated, but not by so much.
     pub const FOR_VERDICTS: Self = Self { factor: 3.0, seconds: 0.0 };
 }

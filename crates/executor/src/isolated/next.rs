@@ -249,7 +249,9 @@ fn used_up(run: &Run, done: usize, blocks_max: usize) -> Outlook {
 
 /// `3 blocks of at most 18`, `3 blocks of at most 18, and a void one`
 fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
-    let done = format!("{} of at most {blocks_max}", counted(done, "block"));
+    // Of one test, of which others may have fewer.
+    let at_most = if done > blocks_max { String::new() } else { format!(" of at most {blocks_max}") };
+    let done = format!("{}{at_most}", counted(done, "block"));
     match run.blocks.len() - run.blocks_done() {
         0 => done,
         1 => format!("{done}, and a void one"),
@@ -473,6 +475,9 @@ fn verdicts_on(all: &[&Verdict]) -> String {
 
 /// ` on rate and cost`
 fn subjects(all: &[&Verdict]) -> &'static str {
+    if !all.iter().all(|verdict| matches!(verdict.detector, Detector::Rate | Detector::Cost)) {
+        return "";
+    }
     let has = |detector| all.iter().any(|verdict| verdict.detector == detector);
     match (has(Detector::Rate), has(Detector::Cost)) {
         (true, true) => " on rate and cost",

@@ -75,6 +75,8 @@ fn all_tests_are_measured_until_the_first_look() {
     let of = |isolated| outlook(&two, isolated, None).why;
     assert!(of("").starts_with("block 3 of at least 3: "), "{}", of(""));
     assert!(of("blocks_max = 3").starts_with("block 3 of 3: "), "{}", of("blocks_max = 3"));
+    let share = outlook(&two, "blocks_max = 3", None).share;
+    assert!((share - 2.0 / 3.0).abs() < 1e-9, "the third block is the last: {share}");
 }
 
 #[test]
@@ -154,7 +156,7 @@ fn the_time_that_a_stopped_run_names_suffices_to_resume_it() {
 
 #[test]
 fn the_time_to_decide_more_counts_the_loads_that_a_resume_repeats() {
-    let noisy = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
+    let noisy = Spec { block_sd: 0.0137, blocks: 5, seed: 3, ..Spec::default() };
     let minutes_named = |loads: usize| {
         let stopped = outlook_on(&noisy, "", Some(5), |run| load(run, loads));
         why_stopped(&stopped).rsplit_once(" --more ").unwrap().1.trim_end_matches('m').parse::<u64>().unwrap()
@@ -217,7 +219,7 @@ fn an_arm_that_keeps_being_invalid_is_not_measured_until_blocks_max() {
 #[test]
 fn only_undecided_and_affordable_tests_are_measured() {
     // Noisy rates need more blocks; counted instructions are decided long before.
-    let noisy = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
+    let noisy = Spec { block_sd: 0.0137, blocks: 5, seed: 3, ..Spec::default() };
     let all = outlook(&noisy, "", None);
     let open = tests_of(&all);
     assert!(!open.is_empty() && open.len() <= TESTS.len(), "{open:?}");
@@ -264,7 +266,7 @@ fn time_that_is_asked_for_is_used_although_the_noise_speaks_against_it() {
     let (0, Given::TooShort(why)) = given(&three, 5, change) else { panic!("not refused") };
     assert!(why.contains("the budget was used up"), "{why}");
     // One block of several that would decide something.
-    let some = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
+    let some = Spec { block_sd: 0.0137, blocks: 5, seed: 3, ..Spec::default() };
     let (tests, Given::Measures { doubt }) = given(&some, BLOCK_S, |_| ()) else { panic!("refused") };
     let doubt = doubt.unwrap();
     assert!(tests > 0 && doubt.contains("; so much time will probably decide none of "), "{tests} {doubt}");
@@ -298,7 +300,7 @@ fn few_tests_get_more_windows() {
     let first = outlook(&Spec { blocks: 2, ..Spec::default() }, "", None);
     assert_eq!(windows_of(&first), 2, "the plan's");
     // A block takes 130 s, its windows some seconds.
-    let noisy = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
+    let noisy = Spec { block_sd: 0.0137, blocks: 5, seed: 3, ..Spec::default() };
     assert_eq!(windows_of(&outlook(&noisy, "window_seconds = 1", None)), 8);
     assert_eq!(
         windows_of(&outlook(&noisy, "window_seconds = 30", None)),

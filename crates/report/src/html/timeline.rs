@@ -93,11 +93,14 @@ fn rate_series(arms: &[ArmSeries<'_>]) -> (&'static str, &'static str, &'static 
     if inserts { INSERTS } else { QUERIES }
 }
 
-/// Whether any window is long enough for a curve.
+/// Whether every arm has a window that is long enough for a curve: with equal work, those of a slow arm may be alone.
 fn has_seconds(arms: &[ArmSeries<'_>]) -> bool {
     let (rate, ..) = rate_series(arms);
     let is_long = |series: &Series| series.name == rate && series.values.len() >= SECONDS_MIN;
-    arms.iter().flat_map(|arm_series| &arm_series.windows).any(|(_, series)| series.iter().any(is_long))
+    let mut measured = arms.iter().filter(|arm_series| !arm_series.windows.is_empty()).peekable();
+    let has_curve =
+        |arm_series: &ArmSeries<'_>| arm_series.windows.iter().any(|(_, series)| series.iter().any(is_long));
+    measured.peek().is_some() && measured.all(has_curve)
 }
 
 fn rate(page: &Page<'_>, step: &TestStep, arms: &[ArmSeries<'_>]) -> Option<TimelineChart> {

@@ -60,7 +60,7 @@ pub(crate) fn items(judged: &Judged<'_>) -> Block {
 
 fn false_alarms(judged: &Judged<'_>) -> String {
     match &judged.verdicts.false_alarms {
-        Some(check) => alarms(check),
+        Some(check) => alarms(check, judged.verdicts.rules.alpha),
         None if judged.run.meta.is_imported() => "no A/A check: imported runs have no control".to_owned(),
         None if judged.run.meta.protocol != "isolated" => {
             "no A/A check: passes measure base once each".to_owned()
@@ -94,8 +94,11 @@ fn noise(judged: &Judged<'_>) -> Option<String> {
     ))
 }
 
+/// A false alarm that chance makes more rarely is not told as one that may be.
+const CHANCE_MIN: f64 = 0.01;
+
 /// `A/A check: 0 false alarms in 64 verdicts`.
-fn alarms(check: &FalseAlarmCheck) -> String {
+fn alarms(check: &FalseAlarmCheck, alpha: f64) -> String {
     let alarms: Vec<String> = check
         .alarms
         .iter()
@@ -109,11 +112,19 @@ fn alarms(check: &FalseAlarmCheck) -> String {
         words::plural(check.alarms.len(), "false alarm"),
         counted(check.verdicts, "verdict")
     );
+    // One of many verdicts may be chance; several hardly are.
+    let by_chance = 1.0 - (1.0 - alpha).powf(check.verdicts as f64);
+    let unless = match alarms.len() == 1 && by_chance >= CHANCE_MIN {
+        true => {
+            format!(", unless it is the one that chance makes in {} of such runs", words::percent(by_chance))
+        }
+        false => String::new(),
+    };
     match (check.verdicts, alarms.is_empty()) {
         (0, _) => "A/A check (base against itself): no verdicts yet".to_owned(),
         (_, true) => start,
         (_, false) => format!(
-            "{start}: {}. ALARM: something other than the build differs between the arms; check sections blocks and \
+            "{start}: {}. ALARM{unless}: something other than the build differs between the arms; check sections blocks and \
              evidence before trusting any verdict",
             alarms.join(", ")
         ),

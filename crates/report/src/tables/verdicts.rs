@@ -402,7 +402,12 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let rules = &verdicts.rules;
     let looks: Vec<String> = rules.looks.iter().map(|look| look.blocks.to_string()).collect();
     let samples = judged.samples();
-    let most = if judged.run.meta.protocol == "isolated" { ", the maximum," } else { "" };
+    let last_look = rules.looks.last().map_or(0, |look| look.blocks);
+    // A resume may measure a test that others have left behind; repeats were all there before.
+    let (most, blocks_most) = match judged.run.meta.protocol == "isolated" {
+        true => (", the maximum,", last_look),
+        false => ("", last_look.max(verdicts.blocks_done)),
+    };
     let from_to = format!(
         "from, to: confidence interval of the ratio, {}{}",
         confidences(lines),
@@ -450,7 +455,7 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
         format!(
             "too noisy: even {} {samples}{most} would probably not decide it. suspect: a change is likely but not \
              established",
-            rules.looks.last().map_or(0, |look| look.blocks).max(verdicts.blocks_done),
+            blocks_most,
         ),
         ratios,
         "if few blocks just sufficed to detect a change, its ratio overstates it on average; the interval still holds"

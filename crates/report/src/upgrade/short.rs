@@ -8,9 +8,11 @@ use rqps_verdicts::VarianceRow;
 use super::{Part, Upgrade, causes, with_headings};
 use crate::document::Block;
 use crate::error::Result;
+use crate::explain_summary::sentence_of_several;
 use crate::reading::is_upgrade;
 use crate::tables::{answer, conditions, doubts, trust, undecided, verdicts};
 use crate::verdict_lines::{Judged, Line, changed};
+use crate::words;
 
 /// Changes that are named above the table, plans and causes below it.
 const CHANGES_MAX: usize = 4;
@@ -81,8 +83,15 @@ impl Upgrade<'_, '_> {
     fn why(&self, judged: &Judged<'_>, lines: &[Line<'_>], found: &[&Explanation]) -> Vec<String> {
         let mut causes = causes(judged, found);
         let order: Vec<&str> = changed(lines).into_iter().map(|(_, line)| line.test).collect();
-        let cause = |one: &Explanation| one.findings.first().map(|finding| (finding.word, finding.cause));
-        let is_open = |one: &Explanation| cause(one).is_none_or(|(word, _)| word == Word::NotExplained);
+        // What got better is not like what got worse.
+        let got_worse = |test: &str| {
+            let line = lines.iter().find(|line| line.test == test)?;
+            Some(line.shown()?.class.is_regression())
+        };
+        let cause = |one: &Explanation| {
+            one.findings.first().map(|finding| (finding.word, finding.cause, got_worse(&one.test)))
+        };
+        let is_open = |one: &Explanation| cause(one).is_none_or(|(word, ..)| word == Word::NotExplained);
         causes.sort_by_key(|(one, _)| {
             (is_open(one), order.iter().position(|test| *test == one.test).unwrap_or(order.len()))
         });
@@ -95,7 +104,11 @@ impl Upgrade<'_, '_> {
         }
         let item = |(one, sentence, others): (&Explanation, &str, usize)| match others {
             0 => format!("{}: {sentence}", one.test),
-            others => format!("{} ({others} more with this cause): {sentence}", one.test),
+            others => {
+                // Each test has a share of its own.
+                let told = one.findings.first().map_or_else(|| sentence.to_owned(), sentence_of_several);
+                format!("{} (likewise {}): {told}", one.test, words::plural(others, "other test"))
+            }
         };
         firsts.into_iter().map(item).collect()
     }
