@@ -272,7 +272,7 @@ fn only_blocks_with_both_arms_count() {
 fn detectable_change_follows_the_formula() {
     let verdict = without_control(three_blocks(0.0, 0.01));
     let figures = &verdict;
-    // Of t with 2 degrees of freedom, beside the share of the error that changes beyond any noise have: 4.75e-5 and 0.19.
+    // Of t with 2 degrees of freedom, at 4.75e-5 and 0.19: changes beyond any noise have a share of each error.
     let expected = 1.0 - (-(102.5925f64 + 1.1175) * 0.01 / 3f64.sqrt()).exp();
     assert!((figures.mde80 - expected).abs() < 1e-4, "{} for {expected}", figures.mde80);
     assert!((figures.block_sd - 0.01).abs() < 1e-9 && (figures.moderated_sd - 0.01).abs() < 1e-9);
