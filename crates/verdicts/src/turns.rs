@@ -5,6 +5,7 @@
 //! | rate | base's, times the trimmed mean of the rounds' ratios of rates |
 //! | cpu_us | base's of its sessions, times the trimmed mean of the rounds' ratios of sessions' CPU time; plus what other processes of the server used in the whole window |
 //!
+//! Where turns of one arm last several times as long as base's, the ratio is that of totals instead.
 //! Base's own figures are trimmed means of its turns. The ratio of two other arms is the ratio of their
 //! ratios to base.
 
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 
 use rqps_model::Slice;
 use rqps_stats::Metric;
-use rqps_stats::rounds::{Location, location};
+use rqps_stats::rounds::{Location, Round, location, of_totals};
 use rqps_store::{Recorded, Run, Window};
 
 use crate::data::{base_of, is_usable};
@@ -32,6 +33,9 @@ struct Figures {
     rate_error: Option<f64>,
     cpu_error: Option<f64>,
 }
+
+/// Turns that last this many times as long as base's, or base's as theirs, are not interrupted alike.
+const UNLIKE: f64 = 4.0;
 
 /// Windows of equal number on all arms, in one block of one test.
 type Group<'a> = Vec<&'a Recorded<Window>>;
@@ -90,8 +94,8 @@ impl Turns {
 
 fn figures(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice]), is_base: bool) -> Figures {
     let operations_per_event = window.result.operations / events_of(window);
-    let (rate_ratio, cpu_ratio) = (ratio(own, base, rate_of), ratio(own, base, sessions_us_of));
-    let of_base = location(&base.iter().filter_map(rate_of).map(f64::ln).collect::<Vec<f64>>());
+    let (rate_ratio, cpu_ratio) = (ratio(own, base, rate_parts), ratio(own, base, sessions_us_parts));
+    let of_base = location_of(base, rate_parts);
     let rate = of_base
         .zip(rate_ratio)
         .map(|(base, ratio)| (base.mean + ratio.mean).exp() * operations_per_event * 1e6);
@@ -111,25 +115,48 @@ fn events_of(window: &Recorded<Window>) -> f64 {
     window.result.events.map_or(f64::NAN, |events| events as f64)
 }
 
-/// Location of the logarithms of the rounds' ratios to base, over rounds in which both have the figure.
-fn ratio(own: &[Slice], base: &[Slice], of: fn(&Slice) -> Option<f64>) -> Option<Location> {
-    let rounds = own.iter().zip(base).filter_map(|(own, base)| Some((of(own)? / of(base)?).ln()));
-    location(&rounds.collect::<Vec<f64>>())
+/// The two amounts whose quotient is a slice's figure.
+type Parts = fn(&Slice) -> Option<(f64, f64)>;
+
+/// The logarithm of the ratio to base, over rounds in which both have the figure.
+fn ratio(own: &[Slice], base: &[Slice], of: Parts) -> Option<Location> {
+    let both = own.iter().zip(base).filter_map(|(own, base)| Some([of(own)?, of(base)?]));
+    let rounds: Vec<Round> = both.collect();
+    let times_base = median_us(own)? / median_us(base)?;
+    if !(1.0 / UNLIKE..=UNLIKE).contains(&times_base) {
+        return of_totals(&rounds);
+    }
+    let quotient = |(above, below): (f64, f64)| above / below;
+    let lns: Vec<f64> = rounds.iter().map(|[own, base]| (quotient(*own) / quotient(*base)).ln()).collect();
+    location(&lns)
 }
 
-/// Events per microsecond.
-fn rate_of(slice: &Slice) -> Option<f64> {
-    (slice.events > 0 && slice.elapsed_us > 0.0).then(|| slice.events as f64 / slice.elapsed_us)
+/// How long a turn takes.
+fn median_us(slices: &[Slice]) -> Option<f64> {
+    let mut lengths: Vec<f64> = slices.iter().map(|slice| slice.elapsed_us).collect();
+    lengths.sort_by(f64::total_cmp);
+    lengths.get(lengths.len() / 2).copied()
 }
 
-/// CPU microseconds of the sessions per event.
-fn sessions_us_of(slice: &Slice) -> Option<f64> {
+/// Events and microseconds.
+fn rate_parts(slice: &Slice) -> Option<(f64, f64)> {
+    (slice.events > 0 && slice.elapsed_us > 0.0).then_some((slice.events as f64, slice.elapsed_us))
+}
+
+/// CPU microseconds of the sessions, and events.
+fn sessions_us_parts(slice: &Slice) -> Option<(f64, f64)> {
     let us = slice.sessions_cpu_us.filter(|us| *us > 0.0)?;
-    (slice.events > 0).then(|| us / slice.events as f64)
+    (slice.events > 0).then_some((us, slice.events as f64))
+}
+
+/// The location of the logarithms of slices' figures.
+fn location_of(slices: &[Slice], of: Parts) -> Option<Location> {
+    let lns = slices.iter().filter_map(of).map(|(above, below)| (above / below).ln());
+    location(&lns.collect::<Vec<f64>>())
 }
 
 fn cpu_us_per_event(window: &Recorded<Window>, ratio: Location, base: &[Slice]) -> Option<f64> {
-    let of_base = location(&base.iter().filter_map(sessions_us_of).map(f64::ln).collect::<Vec<f64>>())?;
+    let of_base = location_of(base, sessions_us_parts)?;
     let all = window.metric("server_cpu_us")?;
     if window.connections.is_empty() {
         return None;

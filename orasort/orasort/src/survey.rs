@@ -209,7 +209,7 @@ mod tests {
     /// lines that come a little late, which differ at few depths.
     #[test]
     fn listings_are_grouped() {
-        let len = if cfg!(miri) { 300 } else { 3_000 };
+        let len = if cfg!(miri) { 1_200 } else { 3_000 };
         let mixed = |n: usize| n as u64 * 0x9e37_79b9 % 0x1_0001;
         let directory = |n: usize| -> String {
             (0..1 + mixed(n) % 6).map(|level| format!("directory-{}/", (mixed(n) >> level) % 7)).collect()
