@@ -105,8 +105,8 @@ mod tests {
         assert!(trimmed < 0.13 && (error / trimmed - 1.0).abs() < 0.15, "interrupted: {error} {trimmed}");
     }
 
-    /// Another program takes the CPU for 5 ms, 100 times a second of work: turns of 1 ms mostly escape it, of 100 ms none
-    /// does. The true ratio is 1/100.
+    /// Another program takes the CPU for 5 ms, 100 times a second of work: turns of 1 ms mostly escape it, of 100 ms
+    /// none does. The true ratio is 1/100.
     #[test]
     fn totals_are_right_where_one_arm_is_interrupted_more() {
         let mut rng = Rng::new(17);
