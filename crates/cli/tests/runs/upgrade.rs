@@ -48,7 +48,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
         "{too_short}"
     );
     fs::write(bench.folder().join("upgrade.md"), "").unwrap();
-    let resumed = bench.call(&["resume", "last", "--more", "4m"]).expect(0);
+    let resumed = bench.call(&["resume", "last", "--more", "1h"]).expect(0);
     let warned = format!(":4: postgres-{new} does not know `operator_precedence_warning` (arm new)");
     assert!(ended.stderr.contains(&warned), "{}", ended.stderr);
     let output = resumed.stdout;
