@@ -302,9 +302,8 @@ fn has_copies(run: &Run, arm: &rqps_store::Arm, build: &Build, copies: &[Build])
 
 /// A driver of another version may send another workload.
 fn same_driver(run: &Run, now: Option<String>) -> Result<()> {
-    let then = run.meta.method.iter().find(|setting| setting.name == DRIVER).map(|setting| &setting.value);
-    match (then, now) {
-        (Some(then), Some(now)) if *then != now => Err(Error::OtherDriver { then: then.clone(), now }),
+    match (run.meta.method_of(DRIVER), now) {
+        (Some(then), Some(now)) if then != now => Err(Error::OtherDriver { then: then.to_owned(), now }),
         _ => Ok(()),
     }
 }

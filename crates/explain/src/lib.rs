@@ -173,7 +173,7 @@ fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation>
         suspects.attach(&mut findings);
     }
     // A share of a change that nobody knows of would be one of noise.
-    let is_noise = cx.decomposition.as_ref().is_some_and(|split| split.low <= 0.0 && split.high >= 0.0);
+    let is_noise = cx.decomposition.as_ref().is_some_and(Decomposition::is_within_noise);
     let has_shares = cx.judged.is_none() || (cx.is_rate_changed() && !is_noise);
     if !has_shares {
         findings.iter_mut().for_each(|finding| finding.share = None);
@@ -273,8 +273,7 @@ fn remarks(cx: &Context<'_>) -> Vec<String> {
 
 /// `: turned off by the plan (no hardware counters)`, as the run wrote it down.
 fn why_not_counted<'r>(cx: &Context<'r>) -> &'r str {
-    let source = cx.run.meta.method.iter().find(|setting| setting.name == "instructions");
-    let why = source.and_then(|setting| setting.value.strip_prefix("none"));
+    let why = cx.run.meta.method_of("instructions").and_then(|source| source.strip_prefix("none"));
     why.filter(|why| !why.is_empty()).unwrap_or(": there are no hardware counters")
 }
 

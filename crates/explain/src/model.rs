@@ -399,6 +399,11 @@ impl Decomposition {
     pub fn change_us_per_op(&self) -> f64 {
         self.arm_us_per_op - self.base_us_per_op
     }
+
+    /// Whether the interval of the change includes none; false of a single pass, which has no interval.
+    pub(crate) fn is_within_noise(&self) -> bool {
+        self.low <= 0.0 && self.high >= 0.0
+    }
 }
 
 rqps_model::words! {

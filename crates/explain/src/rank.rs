@@ -184,8 +184,7 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
     };
     let left = whole - found.iter().filter_map(|finding| finding.share).sum::<f64>();
     // What is left of a time that is not known to have changed is not known either.
-    let is_noise = split.low <= 0.0 && split.high >= 0.0;
-    if left < LEFT_OVER || !cx.is_rate_changed() || (explains && is_noise) {
+    if left < LEFT_OVER || !cx.is_rate_changed() || (explains && split.is_within_noise()) {
         return None;
     }
     let change = split.change_us_per_op();

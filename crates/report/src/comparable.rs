@@ -44,9 +44,7 @@ pub(crate) fn differences(first: &Run, other: &Run) -> Vec<Difference> {
 pub(crate) fn differences_across_protocols(first: &Run, other: &Run) -> Vec<Difference> {
     let common = |run: &Run| {
         let mut values = parameters(run);
-        values.retain(|name, _| {
-            name != "protocol" && !run.meta.method.iter().any(|setting| setting.name == *name)
-        });
+        values.retain(|name, _| name != "protocol" && run.meta.method_of(name).is_none());
         values
     };
     let mut found = parameter_differences((first, common(first)), (other, common(other)));

@@ -62,8 +62,12 @@ impl Meta {
 
     /// The size of the data in the benchmark's own words, if rows and tables say little about it: `10 warehouses`.
     pub fn size(&self) -> Option<&str> {
-        let size = self.method.iter().find(|setting| setting.name == SIZE)?;
-        Some(&size.value)
+        self.method_of(SIZE)
+    }
+
+    /// A parameter of the method by its name.
+    pub fn method_of(&self, name: &str) -> Option<&str> {
+        self.method.iter().find(|setting| setting.name == name).map(|setting| &*setting.value)
     }
 }
 

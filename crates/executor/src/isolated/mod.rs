@@ -144,7 +144,7 @@ impl Blocks<'_> {
         self.record_progress(0.0, left, control)?;
         let counting = count::source(&self.setup.plan);
         // The process that began the run knows whether it was the plan or its budget that turned counting off.
-        let is_known = run.meta.method.iter().any(|setting| setting.name == INSTRUCTIONS);
+        let is_known = run.meta.method_of(INSTRUCTIONS).is_some();
         let is_wanted = self.setup.plan.blocks().count_instructions;
         if self.setup.plan.work.can_count_instructions() && (is_wanted || !is_known) {
             self.writer.add_method(INSTRUCTIONS, &counting.text)?;

@@ -69,7 +69,7 @@ pub(crate) fn driven_by(run: &Run) -> String {
 
 /// The program that drove a run, if it is not rqps itself.
 pub(crate) fn driver(run: &Run) -> Option<&str> {
-    run.meta.method.iter().find(|setting| setting.name == "driver").map(|setting| &*setting.value)
+    run.meta.method_of("driver")
 }
 
 /// `8`, or of tests that differ in it `1, 8`.

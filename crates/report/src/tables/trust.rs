@@ -132,8 +132,8 @@ fn alarms(check: &FalseAlarmCheck, alpha: f64) -> String {
 }
 
 fn source(judged: &Judged<'_>) -> String {
-    let setting = judged.run.meta.method.iter().find(|setting| setting.name == "instructions");
-    let setting = setting.map(|setting| format!(": {}", setting.value)).unwrap_or_default();
+    let setting = judged.run.meta.method_of("instructions");
+    let setting = setting.map(|value| format!(": {value}")).unwrap_or_default();
     match &judged.verdicts.source {
         InstructionSource::Processor => {
             "cost is judged by instructions, counted by the processor in every window".to_owned()
@@ -248,8 +248,7 @@ fn suspects(judged: &Judged<'_>) -> Option<String> {
 
 /// `copies: 3 of each build from source, …`.
 fn copies(run: &Run) -> Option<String> {
-    let setting = run.meta.method.iter().find(|setting| setting.name == "copies")?;
-    Some(format!("copies: {}", setting.value))
+    Some(format!("copies: {}", run.meta.method_of("copies")?))
 }
 
 /// `block 1: the host changed: …; the others in section blocks`: what spoilt a block, rather than an interruption.
