@@ -200,8 +200,18 @@ fn first_of(one: &Explanation) -> First {
     })
 }
 
+/// What makes tests alike, so that one line may tell of them: word and cause of the first finding, and whether the test
+/// got worse. What got better is not like that, nor is what only uses another amount of a resource.
+pub(crate) fn likeness(
+    judged: Option<&Judged<'_>>,
+    one: &Explanation,
+) -> (Option<(Word, Cause)>, Option<bool>) {
+    let got_worse = || Some(line_of(judged?, one)?.shown()?.class.is_regression());
+    (one.findings.first().map(|first| (first.word, first.cause)), got_worse())
+}
+
 /// Explanations with the same key, in the order of the first of each.
-fn groups<'e, K: PartialEq>(
+pub(crate) fn groups<'e, K: PartialEq>(
     all: impl IntoIterator<Item = &'e Explanation>,
     key: impl Fn(&Explanation) -> K,
 ) -> Vec<Vec<&'e Explanation>> {
@@ -229,8 +239,7 @@ pub(crate) fn in_short(
     let missed = |one: &Explanation| Some(judged?.missed(one.arm, &one.test)?.text);
     let item = |group: &Vec<&Explanation>| {
         let (one, others) = group.split_first()?;
-        // Each test has a share of its own.
-        let told = if others.is_empty() { sentence } else { sentence_of_several };
+        let told = |first: &Finding| sentence_of_group(first, others.len());
         let first = one.findings.first().map(told).or_else(|| missed(one));
         let first = first.unwrap_or_else(|| "no cause found".to_owned());
         let more = match one.findings.len() {
@@ -252,13 +261,7 @@ pub(crate) fn in_short(
         };
         Some(format!("{} ({}): {size}{first}{more}{likewise}", one.test, pair(run, one)))
     };
-    // What got better is not like what got worse, nor like what only uses another amount of a resource.
-    let got_worse = |one: &Explanation| Some(line_of(judged?, one)?.shown()?.class.is_regression());
-    // Nor is what has figures like what has none.
-    let cause = |one: &Explanation| one.findings.first().map(|first| first.cause);
-    let alike = groups(shown.iter().copied(), |one| {
-        (one.arm, first_of(one), cause(one), missed(one), got_worse(one))
-    });
+    let alike = groups(shown.iter().copied(), |one| (one.arm, likeness(judged, one), missed(one)));
     let items = alike.iter().filter_map(item).collect();
     let run = run.folder.name();
     let text = format!(
@@ -469,9 +472,12 @@ pub(crate) fn sentence(finding: &Finding) -> String {
     format!("{}{share}: {}", finding.word, finding.sentence)
 }
 
-/// Of the first of several tests with the same finding.
-pub(crate) fn sentence_of_several(finding: &Finding) -> String {
-    format!("{}: {}", finding.word, finding.sentence)
+/// The same on the first of a group of tests. Each of several has a share of its own.
+pub(crate) fn sentence_of_group(finding: &Finding, others: usize) -> String {
+    match others {
+        0 => sentence(finding),
+        _ => format!("{}: {}", finding.word, finding.sentence),
+    }
 }
 
 /// A smaller share of a change is none.

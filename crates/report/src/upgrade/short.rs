@@ -8,7 +8,7 @@ use rqps_verdicts::VarianceRow;
 use super::{Part, Upgrade, causes, with_headings};
 use crate::document::Block;
 use crate::error::Result;
-use crate::explain_summary::sentence_of_several;
+use crate::explain_summary::{groups, likeness, sentence_of_group};
 use crate::reading::is_upgrade;
 use crate::tables::{answer, conditions, doubts, trust, undecided, verdicts};
 use crate::verdict_lines::{Judged, Line, changed};
@@ -81,36 +81,23 @@ impl Upgrade<'_, '_> {
 
     /// One test of each cause, the most changed first, with the number of the others; what is not explained comes last.
     fn why(&self, judged: &Judged<'_>, lines: &[Line<'_>], found: &[&Explanation]) -> Vec<String> {
-        let mut causes = causes(judged, found);
+        let mut caused: Vec<&Explanation> = causes(judged, found).into_iter().map(|(one, _)| one).collect();
         let order: Vec<&str> = changed(lines).into_iter().map(|(_, line)| line.test).collect();
-        // What got better is not like what got worse.
-        let got_worse = |test: &str| {
-            let line = lines.iter().find(|line| line.test == test)?;
-            Some(line.shown()?.class.is_regression())
-        };
-        let cause = |one: &Explanation| {
-            one.findings.first().map(|finding| (finding.word, finding.cause, got_worse(&one.test)))
-        };
-        let is_open = |one: &Explanation| cause(one).is_none_or(|(word, ..)| word == Word::NotExplained);
-        causes.sort_by_key(|(one, _)| {
+        let is_open =
+            |one: &Explanation| one.findings.first().is_none_or(|first| first.word == Word::NotExplained);
+        caused.sort_by_key(|one| {
             (is_open(one), order.iter().position(|test| *test == one.test).unwrap_or(order.len()))
         });
-        let mut firsts: Vec<(&Explanation, &str, usize)> = Vec::new();
-        for (one, sentence) in &causes {
-            match firsts.iter_mut().find(|(first, ..)| cause(first) == cause(one)) {
-                Some((_, _, others)) => *others += 1,
-                None => firsts.push((*one, sentence.as_str(), 0)),
-            }
-        }
-        let item = |(one, sentence, others): (&Explanation, &str, usize)| match others {
-            0 => format!("{}: {sentence}", one.test),
-            others => {
-                // Each test has a share of its own.
-                let told = one.findings.first().map_or_else(|| sentence.to_owned(), sentence_of_several);
-                format!("{} (likewise {}): {told}", one.test, words::plural(others, "other test"))
-            }
+        let item = |group: &Vec<&Explanation>| {
+            let (one, others) = group.split_first()?;
+            let others = others.len();
+            let likewise = match others {
+                0 => String::new(),
+                _ => format!(" (likewise {})", words::plural(others, "other test")),
+            };
+            Some(format!("{}{likewise}: {}", one.test, sentence_of_group(one.findings.first()?, others)))
         };
-        firsts.into_iter().map(item).collect()
+        groups(caused, |one| likeness(Some(judged), one)).iter().filter_map(item).collect()
     }
 }
 
