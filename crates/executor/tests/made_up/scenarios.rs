@@ -190,9 +190,9 @@ fn a_run_that_ended_as_planned_goes_on_with_the_time_that_it_is_given() {
     SHARES.take();
     let end = scene.execute();
     assert!(matches!(end, End::Failed(Error::Ended(_))), "without more time: {end:?}");
-    let more = Resume { more: Some(Duration::from_secs(600)), ..Resume::default() };
+    let more = || Resume { more: Some(Duration::from_secs(600)), ..Resume::default() };
     fault_at(20, Fault::Kill);
-    let end = scene.execute_as(more);
+    let end = scene.execute_as(more());
     assert!(matches!(end, End::Killed), "{end:?}");
     let first = SHARES.take().into_iter().find(|share| *share > 0.0);
     assert!(first.is_none_or(|share| share < 0.6), "the bar begins anew: {first:?}");
@@ -202,6 +202,12 @@ fn a_run_that_ended_as_planned_goes_on_with_the_time_that_it_is_given() {
     let of_test = blocks_by_test(&scene.results());
     let most = of_test.values().max().copied().unwrap_or(0);
     assert!((5..=18).contains(&most), "up to the last look: {of_test:?}");
+    // Once nothing is left to measure, nothing is loaded for more time.
+    let is_refused = |_| matches!(scene.execute_as(more()), End::Failed(Error::NothingLeft { .. }));
+    assert!((0..20).any(is_refused), "{:?}", blocks_by_test(&scene.results()));
+    let loads = scene.results().loads.len();
+    assert!(is_refused(0) && matches!(scene.execute(), End::Failed(Error::NothingLeft { .. })));
+    assert_eq!(scene.results().loads.len(), loads);
 }
 
 #[test]
