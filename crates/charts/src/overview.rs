@@ -260,7 +260,9 @@ impl OverviewChart {
             let numbers = shown.iter().map(|(_, figure)| figure.as_str()).collect::<Vec<_>>().join(", ");
             let y = top + layout.lane * ((first + last) as f64 / 2.0 + 0.5);
             let height = (layout.lane * (last - first + 1) as f64).max(SMALL);
-            let width = text::width(&numbers, SMALL) + 4.0;
+            let room = (axis.place.1 - axis.place.0 - 2.0 * ARROW - 4.0).max(0.0);
+            let cut = text::shorten(&numbers, SMALL, room);
+            let width = text::width(&cut, SMALL).min(room) + 4.0;
             svg.tag("rect")
                 .n("x", if is_above { x - width + 2.0 } else { x - 2.0 })
                 .n("y", y - height / 2.0)
@@ -268,7 +270,7 @@ impl OverviewChart {
                 .n("height", height)
                 .a("fill", &colours.background())
                 .end();
-            svg.text(x, y + SMALL * 0.36, anchor, SMALL, &colours.foreground()).content(&numbers);
+            svg.text(x, y + SMALL * 0.36, anchor, SMALL, &colours.foreground()).shortened(&cut, &numbers);
         }
     }
 
