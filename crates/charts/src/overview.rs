@@ -78,8 +78,7 @@ impl OverviewChart {
         let width = svg.width;
         // The axis does not depend on the height of the legend above it.
         let axis = self.layout(top, width).axis;
-        let is_cut = self.all_points().any(|point| point.has_interval() && is_cut(&axis, point));
-        let top = self.legend(&svg, is_cut).draw(&mut svg, top, width);
+        let top = self.legend(&svg, &axis).draw(&mut svg, top, width);
         let layout = self.layout(top, width);
         self.draw_axis(&mut svg, &layout);
         svg.tag("g").a("class", "rows").begin();
@@ -115,7 +114,7 @@ impl OverviewChart {
     }
 
     /// The arms; and the verdicts, of several arms only whether there is one. Intervals may be cut.
-    fn legend(&self, svg: &Svg, is_cut: bool) -> Legend {
+    fn legend(&self, svg: &Svg, axis: &Log) -> Legend {
         let mut legend = Legend::default();
         for (arm, name) in self.arms.iter().enumerate().filter(|_| !self.shows_marks()) {
             legend.add(Sample::Arm(self.arm_number(arm)), name);
@@ -128,10 +127,19 @@ impl OverviewChart {
         } else if self.is_judged {
             Mark::legend_of_fills(marks()).for_each(|(fill, name)| legend.add(Sample::Fill(fill), name));
         }
-        if is_cut {
-            legend.add(Sample::Cut, "interval goes on");
+        if self.all_points().any(|point| point.has_interval() && is_cut(axis, point)) {
+            let name = match self.has_numbers(axis) {
+                true => "interval goes on; number: ratio beyond the axis",
+                false => "interval goes on",
+            };
+            legend.add(Sample::Cut, name);
         }
         legend
+    }
+
+    /// Whether ratios beyond the axis have their numbers at its ends.
+    fn has_numbers(&self, axis: &Log) -> bool {
+        self.arms.len() > 1 && self.all_points().any(|point| !axis.contains(point.ratio))
     }
 
     fn description(&self) -> String {
@@ -230,29 +238,39 @@ impl OverviewChart {
             self.draw_point(svg, &layout.axis, (arm, y), (row, point));
         }
         if self.arms.len() > 1 {
-            self.draw_numbers(svg, &layout.axis, top + above + lanes / 2.0, row);
+            self.draw_numbers(svg, layout, top + inset, row);
         }
         svg.close("g");
     }
 
-    /// The ratios of a row that the axis does not reach, at its ends, in the order of the arms; of a single arm all
-    /// have their number.
-    fn draw_numbers(&self, svg: &mut Svg, axis: &Log, y: f64, row: &RatioRow) {
-        let colours = svg.colours;
+    /// The ratios of a row that the axis does not reach, at its ends, in the order of the arms, whose lines they
+    /// interrupt; of a single arm all have their number. The first lane begins at `top`.
+    fn draw_numbers(&self, svg: &mut Svg, layout: &Layout, top: f64, row: &RatioRow) {
+        let (colours, axis) = (svg.colours, &layout.axis);
         for (is_above, x, anchor) in
             [(false, axis.place.0 + ARROW, "start"), (true, axis.place.1 - ARROW, "end")]
         {
             let beyond = |point: &RatioPoint| !axis.contains(point.ratio) && (point.ratio > 1.0) == is_above;
-            let numbers =
-                self.points(row).filter(|(_, point)| beyond(point)).map(|(_, point)| point.figure());
-            let numbers = numbers.collect::<Vec<_>>().join(", ");
-            if !numbers.is_empty() {
-                svg.text(x, y + SMALL * 0.36, anchor, SMALL, &colours.foreground())
-                    .a("stroke", &colours.background())
-                    .a("stroke-width", "3")
-                    .a("paint-order", "stroke")
-                    .content(&numbers);
-            }
+            let shown: Vec<(usize, String)> = self
+                .points(row)
+                .filter(|(_, point)| beyond(point))
+                .map(|(arm, point)| (arm, point.figure()))
+                .collect();
+            let Some(((first, _), (last, _))) = shown.first().zip(shown.last()) else { continue };
+            let numbers = shown.iter().map(|(_, figure)| figure.as_str()).collect::<Vec<_>>().join(", ");
+            let y = top + layout.lane * ((first + last) as f64 / 2.0 + 0.5);
+            let height = (layout.lane * (last - first + 1) as f64).max(SMALL);
+            let room = (axis.place.1 - axis.place.0 - 2.0 * ARROW - 4.0).max(0.0);
+            let cut = text::shorten(&numbers, SMALL, room);
+            let width = text::width(&cut, SMALL).min(room) + 4.0;
+            svg.tag("rect")
+                .n("x", if is_above { x - width + 2.0 } else { x - 2.0 })
+                .n("y", y - height / 2.0)
+                .n("width", width)
+                .n("height", height)
+                .a("fill", &colours.background())
+                .end();
+            svg.text(x, y + SMALL * 0.36, anchor, SMALL, &colours.foreground()).shortened(&cut, &numbers);
         }
     }
 

@@ -18,6 +18,9 @@ use crate::text::{self, LABEL, SMALL};
 /// With more arms, lanes are too low for a figure each.
 const ARMS_WITH_FIGURES: usize = 3;
 
+/// Least width of a band that the legend names.
+const BAND_SEEN_MIN: f64 = 3.0;
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RatioChart {
     /// Prefix of the ids in the drawing.
@@ -68,7 +71,9 @@ impl RatioChart {
         let (mut svg, top) = Svg::new(theme, &self.id, &self.title, self.width);
         let width = svg.width;
         let top = self.legend_of_arms().draw(&mut svg, top, width);
-        let top = self.legend_of_marks(svg.colours).draw(&mut svg, top, width);
+        // The axis does not depend on the height of the legend above it.
+        let axis = self.layout(top, width).axis;
+        let top = self.legend_of_marks(svg.colours, &axis).draw(&mut svg, top, width);
         let layout = self.layout(top, width);
         self.draw_axis(&mut svg, &layout);
         svg.tag("g").a("class", "rows").begin();
@@ -123,7 +128,7 @@ impl RatioChart {
         self.arms.len() > ARMS_WITH_FIGURES
     }
 
-    fn legend_of_marks(&self, colours: Colours) -> Legend {
+    fn legend_of_marks(&self, colours: Colours, axis: &Log) -> Legend {
         let mut legend = Legend::default();
         let is_one = self.arms.len() == 1;
         for mark in Mark::ALL {
@@ -134,7 +139,8 @@ impl RatioChart {
                 legend.add(Sample::Mark(mark, colour.into_owned()), mark.word());
             }
         }
-        if self.drawn_band().is_some() {
+        // A band that is hardly wider than the line at 1 cannot be seen.
+        if self.drawn_band().is_some_and(|(low, high)| axis.at(high) - axis.at(low) >= BAND_SEEN_MIN) {
             legend.add(Sample::Area(colours.band().into_owned(), None), "base against itself (A/A)");
         }
         legend

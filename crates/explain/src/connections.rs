@@ -7,11 +7,12 @@ use crate::figures::{CONNECTIONS, ROLE};
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::profile;
 use crate::words;
+use rqps_stats::Metric;
 
 /// Minimum CPU time of the busiest connection, relative to the median one, that is reported if only one arm
 /// has it.
 const UNEVEN: f64 = 1.5;
-/// Minimum change of a background process, as a share of the time per operation.
+/// Minimum change of a background process, as a share of the time per operation or of its CPU time.
 const SHARE_MIN: f64 = 0.02;
 /// Role of workers that exited before the end of the window.
 const ENDED: &str = "ended_within_the_window";
@@ -56,21 +57,27 @@ fn uneven(cx: &Context<'_>) -> Option<Finding> {
     Some(Finding { weight: found.clearness() / 2.0, ..finding })
 }
 
-/// Background processes whose CPU time changed by a noticeable share of the time per operation.
-fn roles(cx: &Context<'_>) -> Vec<Finding> {
+/// Background processes whose CPU time changed by a noticeable share of the time per operation; where only CPU time is
+/// known to have changed, of that.
+pub(crate) fn roles(cx: &Context<'_>) -> Vec<Finding> {
     // What a background writer of RocksDB causes is compared by the second, with its counters.
     if has_writer(cx) {
         return Vec::new();
     }
     let Some(time) = cx.figures.quantity(time_per_op) else { return Vec::new() };
+    let whole_us =
+        match cx.judged.is_some() && !cx.is_rate_changed() && cx.is_shown(Metric::CpuUs) == Some(true) {
+            true => cx.figures.per_op("server_cpu_us").map_or(time.base, |cpu| cpu.base),
+            false => time.base,
+        };
     let names = cx.figures.metrics_of(ROLE);
-    names.iter().filter_map(|name| role(cx, name, time.base)).collect()
+    names.iter().filter_map(|name| role(cx, name, whole_us)).collect()
 }
 
-fn role(cx: &Context<'_>, metric: &str, base_us: f64) -> Option<Finding> {
+fn role(cx: &Context<'_>, metric: &str, whole_us: f64) -> Option<Finding> {
     let name = metric.strip_prefix(ROLE)?.strip_suffix("_us")?;
     let found = cx.figures.quantity(|cell| Some(cell.roles_us(&[name])? / cell.operations()))?;
-    let share = found.change() / base_us;
+    let share = found.change() / whole_us;
     if REPORTED_ELSEWHERE.contains(&name) || !found.matters() || share.abs() < SHARE_MIN {
         return None;
     }

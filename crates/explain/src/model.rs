@@ -457,4 +457,9 @@ impl Part {
         let digits = if change > 0.0 { (2.0 - change.log10().floor()).clamp(0.0, DECIMALS_MAX) } else { 0.0 };
         Digits::of_difference((self.low, self.high), digits as usize)
     }
+
+    /// Whether its change is known not to be 0; never of a single pass.
+    pub fn is_beyond_noise(&self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
 }

@@ -4,7 +4,9 @@
 use rqps_stats::Metric;
 
 use crate::commits::wait_more_on_the_first;
+use crate::connections;
 use crate::context::Context;
+use crate::counters::has_writer;
 use crate::decompose::{instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op};
 use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::model::{Cause, Decomposition, Evidence, Finding, Part, PartName, Shows, Word};
@@ -60,7 +62,7 @@ pub(crate) fn find_part<'a>(parts: &'a [Part], path: &[PartName]) -> Option<&'a 
 /// pass, whether it is large.
 fn matters(split: &Decomposition, part: &Part) -> bool {
     let share = part.change_us_per_op.abs() / split.base_us_per_op;
-    if part.low.is_nan() { share >= 0.10 } else { share >= SHARE_MIN && (part.low > 0.0 || part.high < 0.0) }
+    if part.low.is_nan() { share >= 0.10 } else { share >= SHARE_MIN && part.is_beyond_noise() }
 }
 
 /// CPU time of the sessions, if it changed; a verdict on CPU time may show it where its own interval does not.
@@ -245,7 +247,15 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     };
     let (us, than) = (words::number(quantity.arm), cx.than(Metric::CpuUs, &quantity));
     let of_sessions = format!("sessions of {arm} use {us} us of CPU per {}, {than}", cx.operation());
-    let background = background_first(cx, split, found.change_us_per_op).unwrap_or_default();
+    let background = background_beyond(cx, split, found.change_us_per_op);
+    let is_told = background.is_some() && !connections::roles(cx).is_empty();
+    let has_sessions = matters(split, found);
+    let background = match background.filter(|_| !is_told) {
+        None if is_told && !has_sessions => return None,
+        Some(part) if !has_sessions && part.is_beyond_noise() => return Some(of_background(cx, part)),
+        Some(part) => format!("{}; ", background_use(cx, part)),
+        None => String::new(),
+    };
     let sentence = format!("{background}{of_sessions}; {why}");
     let evidence = Evidence::figure("CPU time of the sessions", cx.per_op("us"), &quantity);
     let mut finding = part_finding(cx, found, Word::NotExplained, Cause::CpuTime, sentence, evidence);
@@ -260,20 +270,33 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     Some(finding)
 }
 
-/// A clause about processes in the background, whose CPU time a verdict has too, where theirs changed by more than that
-/// of the sessions.
-fn background_first(cx: &Context<'_>, split: &Decomposition, sessions_us: f64) -> Option<String> {
-    let change: f64 = split.background.iter().map(|part| part.change_us_per_op).sum();
-    if change * sessions_us <= 0.0 || change.abs() <= sessions_us.abs() {
-        return None;
-    }
-    let of = |us: fn(&Part) -> f64| words::number(split.background.iter().map(us).sum());
+/// Processes in the background, whose CPU time a verdict has too, where theirs changed by more than that of the
+/// sessions.
+fn background_beyond<'a>(cx: &Context<'_>, split: &'a Decomposition, sessions_us: f64) -> Option<&'a Part> {
+    // What a background writer of RocksDB causes is compared by the second.
+    let is_of_verdict = cx.is_shown(Metric::CpuUs) == Some(true) && !has_writer(cx);
+    let part = split.background.as_ref().filter(|_| is_of_verdict)?;
+    let change = part.change_us_per_op;
+    (change * sessions_us > 0.0 && change.abs() > sessions_us.abs()).then_some(part)
+}
+
+/// A clause about the CPU time of processes in the background.
+fn background_use(cx: &Context<'_>, part: &Part) -> String {
     let (arm, base) = cx.names();
-    let (of_arm, of_base) = (of(|part| part.arm_us_per_op), of(|part| part.base_us_per_op));
-    Some(format!(
-        "background processes of {arm} use {of_arm} us of CPU per {}, against {of_base} on {base}; ",
+    let [of_arm, of_base] = [part.arm_us_per_op, part.base_us_per_op].map(words::number);
+    format!(
+        "background processes of {arm} use {of_arm} us of CPU per {}, against {of_base} on {base}",
         cx.operation()
-    ))
+    )
+}
+
+/// Where sessions hardly changed, what background processes use less or more is the change of CPU time.
+fn of_background(cx: &Context<'_>, part: &Part) -> Finding {
+    let found = quantity_of(cx, part);
+    let evidence = Evidence::figure("CPU time of background processes", cx.per_op("us"), &found);
+    let word = Word::work(part.change_us_per_op > 0.0);
+    let finding = cx.finding(word, Cause::Background, background_use(cx, part), &found, vec![evidence]);
+    Finding { weight: found.clearness(), ..finding }
 }
 
 /// What is left of a difference that is 0 but for rounding, as a share.

@@ -66,6 +66,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let asked = ExplainRequest { tests: options.tests.clone(), arms: arms?, base: Some(base) };
     let mut found = explain(run, judged.map(|judged| &judged.verdicts), &asked)?;
     found.retain(|one| judged.is_some() || invalid::is_compared(&comparison, &run.arms[one.arm], &one.test));
+    largest_first(&mut found, |one| size(&comparison, judged, one));
     let invalid = invalid::all(&comparison, &options.tests, &asked.arms);
     let warnings = comparison.warnings();
     if options.format == Format::Json {
@@ -108,8 +109,8 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let is_asked = !options.tests.is_empty() || options.all || options.format == Format::Csv;
     let is_short = shown.len() > FEW && !is_asked;
     if is_short {
-        let sized = shown.drain(..).map(|one| (size(&comparison, judged, one), one));
-        document.extend(in_short((run, &comparison), judged, &largest_first(sized.collect())));
+        document.extend(in_short((run, &comparison), judged, &shown));
+        shown.clear();
     }
     for one in &shown {
         document.push(Block::Heading(2, format!("{}: {}", one.test, pair(run, one))));
@@ -149,9 +150,10 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     render(&document, options.format, options.screen)
 }
 
-fn largest_first(mut sized: Vec<((u8, f64), &Explanation)>) -> Vec<&Explanation> {
+fn largest_first(found: &mut Vec<Explanation>, size: impl Fn(&Explanation) -> (u8, f64)) {
+    let mut sized: Vec<((u8, f64), Explanation)> = found.drain(..).map(|one| (size(&one), one)).collect();
     sized.sort_by(|((a, a_size), _), ((b, b_size), _)| a.cmp(b).then(a_size.total_cmp(b_size)));
-    sized.into_iter().map(|(_, one)| one).collect()
+    found.extend(sized.into_iter().map(|(_, one)| one));
 }
 
 /// Sorts the worst verdict first; without verdicts, the largest difference, but first of tests on which more than the
@@ -404,7 +406,9 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
         Column::words("part"),
     ];
     let clients = counted(split.clients as usize, "client");
-    let title = format!("Time per operation, us/o, {clients}");
+    // Verdicts are of ratios block by block, so that this gives others.
+    let of_blocks = if split.low.is_finite() { ", means over all blocks" } else { "" };
+    let title = format!("Time per operation, us/o, {clients}{of_blocks}");
     let mut table = Table::new("decomposition", title, columns, 1).about("test", &one.test);
     // Shares of a change that may be zero are meaningless; one block doesn't tell, where it is small.
     let is_large = split.change_us_per_op().abs() >= SHARES_FROM * split.base_us_per_op;

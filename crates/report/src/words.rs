@@ -39,11 +39,9 @@ pub(crate) fn state(run: &Run) -> String {
     }
 }
 
-const MAY_BE_CHANCE: &str = "may be chance";
-
-/// A verdict's name in tables, CSV and JSON: its class, or `mixed`.
+/// A verdict's name in tables, CSV and JSON: its class, `may be chance`, or `mixed`.
 pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
-    if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
+    if verdict.is_mixed() { "mixed" } else { verdict.key() }
 }
 
 /// A verdict as a cell: a change that may be chance is no regression or improvement, and has no colour.
@@ -54,10 +52,7 @@ pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
         Class::Improvement { .. } => Tint::Green,
         Class::Same | Class::Inconclusive => Tint::None,
     };
-    match one.may_be_chance() && !one.is_mixed() {
-        true => Cell::words(MAY_BE_CHANCE),
-        false => Cell { tint, ..Cell::words(verdict(one)) },
-    }
+    Cell { tint, ..Cell::words(verdict(one)) }
 }
 
 /// The detector's subject in a word or two.
@@ -249,7 +244,7 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
             let names: Vec<&str> = verdict.opposed_by.iter().map(|opposed| opposed.measure().label).collect();
             Some(format!("mixed: {} moved the other way", names.join(", ")))
         }
-        Tag::NotSignificant => Some(format!("{MAY_BE_CHANCE}: not significant among so many verdicts")),
+        Tag::NotSignificant => Some("may be chance: not significant among so many verdicts".to_owned()),
         Tag::Suspect => Some("suspect".to_owned()),
         Tag::BeyondLooks if verdict.looks_reached == 0 => Some("too few blocks".to_owned()),
         Tag::BeyondLooks => Some("too noisy".to_owned()),

@@ -420,6 +420,8 @@ fn a_change_that_may_be_chance_is_no_change_in_what_is_read_first() {
         assert!(told.iter().all(|told| !text.contains(told)), "{text}");
     }
     assert!(shown.contains("Rate: a change that may be chance in 1") && page.contains("1 may be chance"));
+    let csv = show(&run, &Options { format: Format::Csv, ..Options::default() }).unwrap();
+    assert!(csv.contains(",may be chance,") && !csv.contains(",regression,"), "{csv}");
     let chart = rqps_report::chart_files(&run).unwrap().into_iter().find(|file| file.name == "all-rate");
     let chart = chart.unwrap().svg;
     assert!(!chart.contains("mark worse") && chart.contains("), may be chance<"), "{chart}");

@@ -149,6 +149,11 @@ impl Verdict {
         self.class.is_change() && !self.significant
     }
 
+    /// The final verdict in a word, as all outputs have it: its class, or that it may be chance.
+    pub fn key(&self) -> &'static str {
+        if self.may_be_chance() { "may be chance" } else { self.class.key() }
+    }
+
     /// Whether a change is likely but not established.
     pub fn is_likely(&self) -> bool {
         self.may_be_chance() || self.tags.contains(&Tag::Suspect)

@@ -231,6 +231,22 @@ fn background_process_is_named_from_a_minimum_share() {
     assert_eq!(background(&idle), None, "2 us beside 250 are nothing: {idle:?}");
 }
 
+/// What is little of an operation's time, most of which is waiting, may be all that changed of its CPU time.
+#[test]
+fn a_change_of_cpu_time_is_told_of_the_processes_whose_it_is() {
+    let extra = vec![
+        figure(Observed::Metric("server_cpu_us"), 187.0, 181.5),
+        figure(Observed::Metric("server_role.wal_writer_us"), 6.0, 1.5),
+    ];
+    let spec = Spec { counted: false, ..spec((1.0, 1.0), 179.0, extra) };
+    let found = common::explained_after(&spec, TEST, 2, |run| {
+        for window in &mut run.windows {
+            window.metrics.remove("server_instructions_user");
+        }
+    });
+    assert_eq!(causes(&found), [(Word::LessWork, Cause::Background)], "{found:?}");
+}
+
 #[test]
 fn checkpoint_is_named_with_the_images_that_it_causes() {
     let checkpoints = |per_query: f64| {

@@ -21,7 +21,7 @@ pub(super) fn rows(run: &Run, judged: &RunVerdicts, sink: &mut Sink<'_>) -> Resu
             word(&verdict.group),
             verdict.is_control.into(),
             word(verdict.detector.key()),
-            word(verdict.class.key()),
+            word(verdict.key()),
             verdict.is_mixed().into(),
             is_proven.into(),
             verdict.significant.into(),

@@ -47,7 +47,11 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
     }
     let columns = ["versions", "what moved", "tests"].map(Column::words).to_vec();
     let mut table = Table::new("arrivals", "What changed from version to version", columns, 0);
-    table.preamble.push(format!("Versions: {}", versions.join(", ")));
+    let base = &judged.run.arms[judged.base].build_version;
+    table.preamble.push(format!(
+        "Versions: {}; each against the one before it, while the verdicts are against {base}",
+        versions.join(", ")
+    ));
     for arrival in &row.arrivals {
         table.row(vec![
             Cell::words(row.span(judged.run, arrival)),

@@ -43,15 +43,16 @@ pub(crate) fn in_short(comparison: &Comparison<'_>, steps: &[TestStep]) -> Optio
         (over as f64 > least * shares.len() as f64).then(|| {
             let who = if kind == Disturbance::Guests { "other guests of the host" } else { "other programs" };
             format!(
-                "{who} used up to {:.0} % of its CPU, in {over} of {} windows",
-                most * 100.0,
-                shares.len()
+                "{who} used more than {:.0} % of its CPU in {over} of {} windows, at most {:.0} %",
+                kind.limit() * 100.0,
+                shares.len(),
+                most * 100.0
             )
         })
     };
     let parts: Vec<String> = Disturbance::ALL.into_iter().filter_map(part).collect();
     (!parts.is_empty() && !run.meta.is_imported())
-        .then(|| format!("The host was disturbed: {}.", parts.join("; ")))
+        .then(|| format!("The host was disturbed during the run: {}.", parts.join("; ")))
 }
 
 fn sentence(comparison: &Comparison<'_>, steps: &[TestStep], kind: Disturbance) -> Option<String> {

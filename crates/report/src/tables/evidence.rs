@@ -99,5 +99,11 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
     let shown = judged.verdicts.judgement.verdicts.iter().filter(|one| comparison.shows(&one.test));
     let mut table = Table::of_figures("evidence", title, &figures, 3, shown);
     table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
+    table.footnotes.push(
+        "confidence: of the interval of its row. Changes of a rate or a cost have that of verdicts, others 90 %; a \
+         figure that hardly varies from block to block has the most that so many blocks allow. matters: by metric, \
+         and more where an operation has little of it"
+            .to_owned(),
+    );
     table
 }

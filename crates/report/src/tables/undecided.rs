@@ -50,7 +50,7 @@ pub(crate) fn not_quiet(judged: &Judged<'_>) -> Option<String> {
         return None;
     }
     let doubt = host_doubt(&judged.run.certificates.before, WindowOrder::of(judged.run));
-    doubt.map(|doubt| format!("The host was {doubt}."))
+    doubt.map(|doubt| format!("Before the run the host was {doubt}."))
 }
 
 /// `2 verdicts on cost are`; `more` is `""`, or `" more"` after other verdicts.

@@ -490,13 +490,11 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
 /// `rate 2.0 % (scan 5.0 %), instructions 0.50 %`.
 fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
     let rules = &verdicts.rules;
-    let occurs = |metric: Metric| {
-        lines
-            .iter()
-            .flat_map(Line::verdicts)
-            .chain(lines.iter().flat_map(|line| line.resources.iter().copied()))
-            .any(|verdict| verdict.metric == metric)
+    let judged = || {
+        let resources = lines.iter().flat_map(|line| line.resources.iter().copied());
+        lines.iter().flat_map(Line::verdicts).chain(resources)
     };
+    let occurs = |metric: Metric| judged().any(|verdict| verdict.metric == metric);
     let of_metric = |metric: Metric| {
         let default = rules.mei.get(&metric).copied().unwrap_or_else(|| rules.mei("", metric));
         let exceptions: Vec<String> = rules
@@ -509,7 +507,12 @@ fn matters(verdicts: &RunVerdicts, lines: &[Line<'_>]) -> String {
             [] => String::new(),
             exceptions => format!(" ({})", exceptions.join(", ")),
         };
-        format!("{} {}{exceptions}", metric.measure().label, words::percent(default))
+        // Of what operations have little of, a fixed amount matters, which is a larger share.
+        let at_least = match judged().any(|one| one.metric == metric && one.mei_is_per_op) {
+            true => format!(" (at least {} per operation)", metric.measure().per_op_min),
+            false => String::new(),
+        };
+        format!("{} {}{at_least}{exceptions}", metric.measure().label, words::percent(default))
     };
     Metric::ALL.into_iter().filter(|metric| occurs(*metric)).map(of_metric).collect::<Vec<_>>().join(", ")
 }
