@@ -17,8 +17,9 @@ pub struct Hopeless {
 }
 
 impl Hopeless {
-    /// Not even one block fits. That of a small plan is soon measured, and may be all that is wanted.
-    pub const FOR_BLOCKS: Self = Self { blocks: || 1, factor: 1.5, seconds: 30.0 };
+    /// Not even one block fits. That of a small plan is soon measured, sooner than estimated, and may be all that is
+    /// wanted.
+    pub const FOR_BLOCKS: Self = Self { blocks: || 1, factor: 1.5, seconds: 60.0 };
     /// Whoever wants verdicts gets none from less; hosts may be faster than estimated, but not by so much.
     pub const FOR_VERDICTS: Self = Self { blocks: verdict_blocks, factor: 3.0, seconds: 0.0 };
 }
