@@ -163,9 +163,26 @@ pub enum Error {
     Interrupted { what: String },
 }
 
-/// The version that a request with one wrong character may mean.
+/// The version that a request with one wrong character may mean, or with two exchanged.
 pub(crate) fn typo_of<'a>(request: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    nearest(request, known).filter(|version| edit_distance(request, version) == 1)
+    let known: Vec<&str> = known.into_iter().collect();
+    let exchanged = known.iter().copied().find(|version| has_exchanged(request, version));
+    exchanged.or_else(|| nearest(request, known).filter(|version| is_typo(request, version)))
+}
+
+pub(crate) fn is_typo(request: &str, version: &str) -> bool {
+    edit_distance(request, version) == 1 || has_exchanged(request, version)
+}
+
+/// Whether a request is a version with two neighbouring characters exchanged: 71 for 17.
+pub(crate) fn has_exchanged(request: &str, version: &str) -> bool {
+    let (request, version) = (request.as_bytes(), version.as_bytes());
+    let Some(at) = request.iter().zip(version).position(|(a, b)| a != b) else { return false };
+    let exchanged = match request.get(at..at + 2) {
+        Some(&[first, second]) => version.get(at..at + 2) == Some(&[second, first]),
+        _ => false,
+    };
+    exchanged && request.len() == version.len() && request[at + 2..] == version[at + 2..]
 }
 
 /// `did you mean 8.0.31? `; empty if no version is meant.
@@ -219,5 +236,18 @@ impl Error {
     pub fn file(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
         let path = path.as_ref().to_path_buf();
         move |source| Error::File { action, path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typo_of;
+
+    #[test]
+    fn exchanged_digits_are_meant_before_a_wrong_one() {
+        assert_eq!(typo_of("71", ["11", "17", "18"]), Some("17"));
+        assert_eq!(typo_of("8.0.13", ["8.0.31", "8.4.9"]), Some("8.0.31"));
+        assert_eq!(typo_of("8.0.32", ["8.0.31", "8.4.9"]), Some("8.0.31"));
+        assert_eq!(typo_of("99", ["11", "17"]), None);
     }
 }

@@ -49,16 +49,14 @@ pub fn check_known(spec: &BuildSpec) -> Result<()> {
     }
 }
 
-/// Checks that a version was published as which no build is in the cache. Asks the registries and fetches none.
+/// Checks that a version was published of which no build is in the cache. Asks the registries and fetches none.
 ///
 /// # Errors
 /// If it was not; [`Error::Unreachable`](crate::Error::Unreachable) if nobody can say.
 pub fn check_published(dirs: &Dirs, spec: &BuildSpec) -> Result<()> {
     match &spec.source {
-        BuildSource::Version(request) if !foresee(dirs, spec)?.is_here() => {
-            products::get(spec.dbms).check_published(dirs, request)
-        }
-        BuildSource::Version(_) | BuildSource::Path(_) | BuildSource::Source(_) => Ok(()),
+        BuildSource::Version(request) => products::get(spec.dbms).check_published(dirs, request),
+        BuildSource::Path(_) | BuildSource::Source(_) => Ok(()),
     }
 }
 

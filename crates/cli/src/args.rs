@@ -445,8 +445,8 @@ pub struct LsArgs {
     /// Only runs whose name contains this
     pub name: Option<String>,
     /// Show only the N newest runs
-    #[arg(short = 'n', long, value_name = "N")]
-    pub newest: Option<std::num::NonZeroUsize>,
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub newest: Option<u32>,
 }
 
 #[derive(Debug, Args)]

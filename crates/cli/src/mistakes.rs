@@ -21,7 +21,27 @@ pub struct Foreseen {
     pub without: Vec<Without>,
     /// Which of the user's own configs are not checked, since only the build knows its options.
     pub unchecked: Vec<String>,
+    /// What is wrong in the lines of own configs, with the arm.
+    pub wrong: Vec<(String, String)>,
+    /// All other mistakes.
     pub mistakes: Vec<String>,
+    /// Arms whose builds are not here.
+    pub absent: Vec<Arm>,
+}
+
+impl Foreseen {
+    /// All mistakes, also in versions that were never published, without what of configs is `told` already.
+    pub fn all_mistakes(&mut self, dirs: &Dirs, is_told: impl Fn(&str) -> bool) -> Vec<String> {
+        self.unchecked.iter().for_each(|text| out::message(text));
+        let new = self.wrong.drain(..).filter(|(_, what)| !is_told(what));
+        let mut all: Vec<String> = new.map(|(arm, what)| format!("arm {arm}: {what}")).collect();
+        all.append(&mut self.mistakes);
+        // By file and line.
+        all.sort_by(|one, other| natural(one, other));
+        all.dedup();
+        all.extend(unpublished(&self.absent, dirs));
+        all
+    }
 }
 
 /// Foresees some arms of a plan, or all.
@@ -29,11 +49,12 @@ pub struct Foreseen {
 /// # Errors
 /// If the host has a part in it: a build that does not run.
 pub fn foresee((arms, are_all): (&[Arm], bool), limits: &HostLimits, dirs: &Dirs) -> Result<Foreseen, Error> {
-    let (mut known, mut ingredients, mut mistakes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut known, mut ingredients) = (Vec::new(), Vec::new());
+    let (mut wrong, mut mistakes) = (Vec::new(), Vec::new());
     for (arm, foreseen) in arms.iter().zip(rqps_executor::foresee(&KIT, arms, limits, dirs)) {
         match foreseen {
-            Ok((one, wrong)) => {
-                mistakes.extend(wrong.map(|error| format!("arm {}: {error}", arm.name)));
+            Ok((one, in_config)) => {
+                wrong.extend(in_config.map(|error| (arm.name.clone(), error.to_string())));
                 known.push(arm.clone());
                 ingredients.push(one);
             }
@@ -48,14 +69,14 @@ pub fn foresee((arms, are_all): (&[Arm], bool), limits: &HostLimits, dirs: &Dirs
         })?;
     mistakes.extend(unknown);
     mistakes.extend(rqps_executor::refused_in_own_configs(&known, &ingredients, dirs)?);
-    // By file and line.
-    mistakes.sort_by(|one, other| natural(one, other));
     let unchecked = unchecked_configs(&known, &ingredients);
-    Ok(Foreseen { ingredients, without, unchecked, mistakes })
+    let is_absent = |(arm, one): (Arm, &Ingredients)| (!one.build.is_here()).then_some(arm);
+    let absent = known.into_iter().zip(&ingredients).filter_map(is_absent).collect();
+    Ok(Foreseen { ingredients, without, unchecked, wrong, mistakes, absent })
 }
 
 /// Versions of arms that were never published, as a run would find; warns of those for which nobody can be asked.
-pub fn unpublished(arms: &[Arm], dirs: &Dirs) -> Vec<String> {
+fn unpublished(arms: &[Arm], dirs: &Dirs) -> Vec<String> {
     let mut mistakes = Vec::new();
     let mut asked = BTreeSet::new();
     for Arm { name, build, .. } in arms {
@@ -95,11 +116,10 @@ fn unchecked_configs(arms: &[Arm], ingredients: &[Ingredients]) -> Vec<String> {
 pub fn complete(context: &Context, mut errors: PlanErrors) -> Usage {
     let limits = HostLimits::of(&context.dirs.work);
     // What the host has a part in can wait.
-    if let Ok(found) = foresee((&errors.arms, errors.has_all_arms), &limits, &context.dirs) {
-        found.unchecked.iter().for_each(|text| out::message(text));
-        let is_told = |text: &String| errors.problems.iter().any(|one| text.ends_with(&one.what));
-        errors.elsewhere.extend(found.mistakes.into_iter().filter(|text| !is_told(text)));
-        errors.elsewhere.extend(unpublished(&errors.arms, &context.dirs));
+    if let Ok(mut found) = foresee((&errors.arms, errors.has_all_arms), &limits, &context.dirs) {
+        let is_told = |what: &str| errors.problems.iter().any(|one| one.what == what);
+        let mistakes = found.all_mistakes(&context.dirs, is_told);
+        errors.elsewhere.extend(mistakes);
     }
     Usage(errors.to_string())
 }

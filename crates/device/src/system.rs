@@ -1,6 +1,6 @@
 //! A directory as a system under test.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -92,6 +92,7 @@ impl System for Directory {
             other_sections: Vec::new(),
             loose: Vec::new(),
             shipped: BTreeSet::new(),
+            places: BTreeMap::new(),
             refused: Vec::new(),
             text: NO_CONFIG.to_owned(),
         })

@@ -133,8 +133,9 @@ pub fn begin(
     }
     let before_begin = |error: rqps_store::Error| error.before_begin(folder.path());
     let mut writer = RunFolder::open_for_writing(folder.path()).map_err(before_begin)?;
+    let kept = with_kept_configs(&plan);
     let toml =
-        plan.to_toml().map_err(|e| Error::Plan { path: folder.plan_path(), problem: e.to_string() })?;
+        kept.to_toml().map_err(|e| Error::Plan { path: folder.plan_path(), problem: e.to_string() })?;
     let arms = recorded(&plan, &ingredients);
     let meta = meta(&plan, &ingredients, driver_text, program_version);
     pin_configs(&plan, &ingredients, &folder)?;
@@ -332,6 +333,16 @@ fn pin_versions(plan: &mut Plan, ingredients: &mut [Ingredients]) {
 /// `sized` depends on the free space of the disk.
 fn pinned_config(arm: &str) -> String {
     format!("configs/{arm}.conf")
+}
+
+/// The plan with the folder's own copies of configs that are files: these may be edited, or last as long as a command.
+fn with_kept_configs(plan: &Plan) -> Plan {
+    let mut kept = plan.clone();
+    for arm in kept.arms.iter_mut().filter(|arm| rqps_servers::is_file(&arm.config)) {
+        // A control has base's.
+        arm.config = pinned_config(if arm.control { &plan.base } else { &arm.name });
+    }
+    kept
 }
 
 fn pin_configs(plan: &Plan, ingredients: &[Ingredients], folder: &RunFolder) -> Result<()> {

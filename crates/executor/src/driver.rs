@@ -47,6 +47,17 @@ pub trait Driver: Sync {
         Ok(())
     }
 
+    /// Whether a plan has statements of the user's for it, which only a server can judge.
+    fn has_own_statements(&self, _plan: &Plan) -> bool {
+        false
+    }
+
+    /// Whether the tables that statements of the user's work on are soon loaded, so that a server can judge these
+    /// before a run.
+    fn can_rehearse(&self, _plan: &Plan) -> bool {
+        false
+    }
+
     /// Whether windows of several arms can run interleaved, in turns of some milliseconds. If true,
     /// [`Window::member`] must return a member for windows of this step.
     fn takes_turns(&self, _step: &StepDef) -> bool {

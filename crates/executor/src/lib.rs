@@ -27,6 +27,7 @@ mod passes;
 mod place;
 mod profile;
 mod progress;
+mod rehearsal;
 mod run;
 mod setup;
 mod spec;
@@ -53,6 +54,7 @@ pub use own_configs::{
 pub use place::{Orphans, Place, clean, clean_measured, clean_orphans, serve_dir};
 pub use profile::{ProfileRequest, ProfiledTests};
 pub use progress::{Progress, TimeLeft};
+pub use rehearsal::rehearse;
 pub use run::{Execution, Finish};
 pub use sql::{drivers, server, systems};
 pub use system::{

@@ -32,8 +32,8 @@ pub struct Without {
 /// An option that a build does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// Its line in the config's file, unless an included file has it.
-    pub line: Option<usize>,
+    /// Where it is set: `my.conf:3`, or a line of a file that this includes.
+    pub place: String,
     /// What may be meant, if no build knows it.
     pub question: Option<String>,
 }
@@ -42,17 +42,20 @@ pub struct Missing {
 impl fmt::Display for Without {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { build, path, arms, options } = self;
-        f.write_str(path)?;
         let is_one = options.len() == 1;
-        if let Some(line) = options.values().find_map(|one| one.line).filter(|_| is_one) {
-            write!(f, ":{line}")?;
-        }
+        let only = options.values().next().filter(|_| is_one);
+        f.write_str(only.map_or(path, |one| &one.place))?;
         let (of_plugins, others): (Vec<_>, Vec<_>) =
             options.iter().partition(|(option, _)| is_of_a_plugin(option));
         let [plugins, others] = [of_plugins, others].map(|all| {
-            let named = |(option, missing): (&String, &Missing)| match missing.line {
-                Some(line) if !is_one => format!("`{option}` (line {line})"),
-                _ => format!("`{option}`"),
+            let named = |(option, Missing { place, .. }): (&String, &Missing)| {
+                let line = place.strip_prefix(&**path).map(|line| line.trim_start_matches(':'));
+                match line {
+                    _ if is_one => format!("`{option}`"),
+                    Some("") => format!("`{option}`"),
+                    Some(line) => format!("`{option}` (line {line})"),
+                    None => format!("`{option}` ({place})"),
+                }
             };
             all.into_iter().map(named).collect::<Vec<_>>().join(", ")
         });
@@ -136,18 +139,19 @@ pub fn examine_own_configs(
         }
         let is_mistake = is_mistake && !is_of_a_plugin(&option);
         // The user's file, of which a later arm may have an adapted copy.
-        let first = arms.iter().zip(ingredients).find(|(_, of_arm)| of_arm.config.name == config);
-        let path = first.map_or(&arms[without_it[0]].config, |(arm, _)| &arm.config);
+        let first = ingredients.iter().position(|of_arm| of_arm.config.name == config);
+        let first = first.unwrap_or(without_it[0]);
+        let path = &arms[first].config;
+        let place = place_of(&ingredients[first].config, path, &option);
         if is_mistake && !loose {
             if !are_all && question.is_none() {
                 continue;
             }
             let remedy = question.unwrap_or_else(|| "Correct it or remove it.".to_owned());
-            let place = place_of(path, &option);
             mistakes.push(format!("{place}: no version measured here knows `{option}`. {remedy}"));
             continue;
         }
-        let missing = Missing { line: line_of(path, &option), question: question.filter(|_| is_mistake) };
+        let missing = Missing { place, question: question.filter(|_| is_mistake) };
         for arm in without_it {
             let build = ingredients[arm].build.label();
             let empty = || Without {
@@ -183,8 +187,8 @@ fn misspelled_in_own_configs(arms: &[Arm], ingredients: &[Ingredients]) -> Vec<S
     for ((config, Misspelled { option, part, meant }), lack) in found {
         let users =
             || own().filter(|(_, of_arm)| of_arm.config.name == config && has(&of_arm.config, &option));
-        if let Some((arm, _)) = users().next().filter(|_| users().count() == lack) {
-            let place = place_of(&arm.config, &option);
+        if let Some((arm, of_arm)) = users().next().filter(|_| users().count() == lack) {
+            let place = place_of(&of_arm.config, &arm.config, &option);
             mistakes.push(format!(
                 "{place}: `{option}`: no version measured here has `{part}`. Did you mean `{meant}`?"
             ));
@@ -211,12 +215,13 @@ pub fn refused_in_own_configs(arms: &[Arm], ingredients: &[Ingredients], dirs: &
         for LeftOut { option, value, reason, .. } in rqps_servers::refused_options(build, config, &dirs.work)?
         {
             let said = reason.split_once(": ").map_or("", |(_, said)| said.trim_end_matches('.')).to_owned();
-            refused.entry((&arm.config, option, value, said)).or_default().push(build.label());
+            let place = place_of(config, &arm.config, &option);
+            refused.entry((place, option, value, said)).or_default().push(build.label());
         }
     }
     let mut texts = Vec::new();
-    for ((path, option, value, said), builds) in &refused {
-        let (place, by, said) = (place_of(path, option), builds.join(", "), sentence(said));
+    for ((place, option, value, said), builds) in &refused {
+        let (by, said) = (builds.join(", "), sentence(said));
         texts
             .push(format!("{place}: `{option} = {value}`: refused by {by}: {said} Correct it or remove it."));
     }
@@ -245,26 +250,9 @@ pub fn lacking_in_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &D
     Ok(lines)
 }
 
-/// The file of a config with the option's line, as `bad.ini:12`; without one if an included file has the option.
-pub fn place_of(path: &str, option: &str) -> String {
-    line_of(path, option).map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"))
-}
-
-fn line_of(path: &str, option: &str) -> Option<usize> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let whole = |name: &str| name.replace('-', "_").to_lowercase();
-    // Options of tables have a prefix elsewhere.
-    let last = |name: &str| whole(name.rsplit('.').next().unwrap_or_default());
-    line_with(&text, option, whole).or_else(|| line_with(&text, option, last))
-}
-
-/// The first line that sets an option, as `name` spells it.
-fn line_with(text: &str, option: &str, name: impl Fn(&str) -> String) -> Option<usize> {
-    let is_it = |line: &str| {
-        let written = line.split(['=', ' ', '\t']).find(|part| !part.is_empty());
-        written.is_some_and(|written| name(written) == name(option))
-    };
-    text.lines().position(is_it).map(|at| at + 1)
+/// Where the user's config at `path` sets an option, as `bad.ini:12`: it may include the file that does.
+pub fn place_of(config: &Config, path: &str, option: &str) -> String {
+    config.places.get(option).cloned().unwrap_or_else(|| path.to_owned())
 }
 
 fn has(config: &Config, option: &str) -> bool {
@@ -283,19 +271,4 @@ fn is_known_to_another(option: &str, user: &Ingredients, all: &[Ingredients], di
         }
     }
     Ok(false)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place_of;
-
-    #[test]
-    fn an_option_of_one_library_is_not_taken_for_that_of_another() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("my.conf");
-        std::fs::write(&path, "pg_stat_kcache.track = top\nPG_stat_statements.track = al\n").unwrap();
-        let path = path.display().to_string();
-        assert_eq!(place_of(&path, "pg_stat_statements.track"), format!("{path}:2"));
-        assert_eq!(place_of(&path, "other.track"), format!("{path}:1"), "with another prefix");
-    }
 }

@@ -2,10 +2,12 @@
 
 use rqps_store::Run;
 
+use crate::answers::answers;
 use crate::comparable::{Difference, differences, differences_across_protocols, unit_of};
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Document};
 use crate::error::{Error, Result};
+use crate::format::Format;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
@@ -46,6 +48,9 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
     comparison.warn(&warnings(found, options.force)?);
     let mut document = Document::default();
     let names: Vec<String> = runs.iter().map(|run| run.folder.name()).collect();
+    if options.show.format == Format::Json && options.show.sections.is_empty() {
+        document.answers = answers(&comparison)?;
+    }
     document.push(Block::Heading(1, format!("Runs {}", names.join(", "))));
     if !side_by_side(&mut document, &comparison, &options.show)? {
         sections(&mut document, &comparison, &options.show)?;

@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 
 use rqps_model::{Digits, sentence};
 
+use crate::answer::Answer;
 use crate::number;
 
 /// A report: blocks in reading order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Document {
+    /// What JSON begins with.
+    pub answers: Vec<Answer>,
     pub blocks: Vec<Block>,
 }
 

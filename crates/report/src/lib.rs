@@ -5,6 +5,8 @@
 //! formulas of the per-operation columns; `render/` has one file per output format; `comparable.rs` decides
 //! whether two runs may share a table.
 
+mod answer;
+mod answers;
 mod background;
 mod comparable;
 mod compare;

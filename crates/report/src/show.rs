@@ -2,6 +2,7 @@
 
 use rqps_store::Run;
 
+use crate::answers::answers;
 use crate::comparison::Comparison;
 use crate::document::{Block, Document};
 use crate::error::Result;
@@ -36,6 +37,9 @@ pub fn show(run: &Run, options: &Options) -> Result<String> {
     let comparison = Comparison::new(&readings, options.base.as_deref(), &options.tests)?;
     let title = format!("Run {} ({})", run.folder.name(), words::state(run));
     let mut document = Document::default();
+    if options.format == Format::Json && options.sections.is_empty() {
+        document.answers = answers(&comparison)?;
+    }
     document.push(Block::Heading(1, title));
     sections(&mut document, &comparison, options)?;
     render(&document, options.format, options.screen)

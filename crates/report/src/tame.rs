@@ -99,7 +99,8 @@ mod tests {
             Block::Code(escape()),
             Block::Table(table),
         ];
-        let document = Document { blocks: vec![Block::Text(escape()), Block::Fold(escape(), inner)] };
+        let blocks = vec![Block::Text(escape()), Block::Fold(escape(), inner)];
+        let document = Document { blocks, ..Document::default() };
         let text = format!("{:?}", tame_document(&document));
         assert!(!text.contains("\\u{1b}") && !text.contains('\x1b'), "{text}");
         assert_eq!(text.matches("u001b").count(), 14, "{text}");

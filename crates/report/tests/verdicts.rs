@@ -162,6 +162,29 @@ fn the_headline_has_the_ratios_of_verdicts() {
     assert_eq!(row["cpu_us_per_op_ratio"].as_f64(), Some(ratio(Detector::Cpu)));
 }
 
+/// Programs that read JSON get the answer first, with its figures.
+#[test]
+fn json_begins_with_the_answer() {
+    let results = tempfile::tempdir().unwrap();
+    let run = run(results.path(), &Spec::mixed());
+    let text = show(&run, &Options { format: Format::Json, ..Options::default() }).unwrap();
+    let at = ["answers", "headline", "worse", "better", "trust", "tables"]
+        .map(|key| text.find(&format!("\"{key}\": ")).unwrap_or_else(|| panic!("no {key} in {text}")));
+    assert!(at.is_sorted(), "{at:?}");
+    let shown: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let arm = &shown["answers"][0]["arms"][0];
+    assert!(shown["text"].as_array().unwrap().contains(&arm["headline"]), "{arm:#}");
+    let judged = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
+    let worse = arm["worse"].as_array().unwrap();
+    assert!(!worse.is_empty());
+    for change in worse {
+        let detector = if change["of"] == "rate" { Detector::Rate } else { continue };
+        let verdict = judged.verdict(change["test"].as_str().unwrap(), 2, detector).unwrap();
+        assert!(verdict.significant && verdict.ratio < 1.0);
+        assert!((change["ratio"].as_f64().unwrap() - verdict.ratio).abs() < 1e-9, "{change}");
+    }
+}
+
 /// A run is resumed for all of its arms together, so it is said once.
 #[test]
 fn how_much_longer_to_measure_is_one_figure() {

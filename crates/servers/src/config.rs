@@ -3,7 +3,7 @@
 use rqps_builds::Build;
 use rqps_model::{Dbms, LeftOut, size_bytes};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
@@ -30,6 +30,9 @@ pub struct Config {
     /// Options as an included shipped config has them, which is for several versions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub shipped: BTreeSet<String>,
+    /// Where the user's own files set options: `my.conf:3`.
+    #[serde(skip)]
+    pub places: BTreeMap<String, String>,
     /// The text as read, with included files expanded.
     pub text: String,
 }

@@ -1,6 +1,6 @@
 //! Loads configs: shipped ones by name, files by path, both with their includes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rqps_builds::plain_file::{TEXT_BYTES_MAX, read_text};
@@ -250,6 +250,8 @@ struct Reader<'a> {
     other_sections: Vec<String>,
     /// Options that a shipped config set last.
     shipped: BTreeSet<String>,
+    /// Where files set options last.
+    places: BTreeMap<String, String>,
     /// Whether includes of shipped configs stay as they are in the text, unread.
     keeps_shipped: bool,
     text: String,
@@ -266,6 +268,7 @@ impl<'a> Reader<'a> {
             settings: Vec::new(),
             other_sections: Vec::new(),
             shipped: BTreeSet::new(),
+            places: BTreeMap::new(),
             keeps_shipped: false,
             text: String::new(),
             wrong: WrongLines::default(),
@@ -282,6 +285,7 @@ impl<'a> Reader<'a> {
             loose: Vec::new(),
             refused: Vec::new(),
             shipped: self.shipped,
+            places: self.places,
             text: self.text,
         };
         with_settings(empty, self.settings)
@@ -322,10 +326,14 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 Ok(Line::Option(setting)) => {
-                    match source {
-                        Source::Shipped(_) => self.shipped.insert(setting.name.clone()),
-                        Source::File(_) => self.shipped.remove(&setting.name),
-                    };
+                    let name = setting.name.clone();
+                    if let Source::File(path) = source {
+                        self.shipped.remove(&name);
+                        self.places.insert(name, format!("{}:{line}", path.display()));
+                    } else {
+                        self.places.remove(&name);
+                        self.shipped.insert(name);
+                    }
                     self.settings.push(setting);
                 }
                 Ok(Line::Other(section)) if self.other_sections.contains(&section) => {}
@@ -520,6 +528,8 @@ mod tests {
         }
         let config = load("include_dir 'conf.d'\ninclude_if_exists = 'none.conf'\n").unwrap();
         assert_eq!((value(&config, "jit"), value(&config, "work_mem")), (Some("on"), Some("1MB")));
+        let place = |option: &str| config.places[option].rsplit('/').next().unwrap().to_owned();
+        assert_eq!((place("jit"), place("work_mem")), ("20.conf:1".to_owned(), "10.conf:2".to_owned()));
         // Read elsewhere, the text needs no other file, and what is shipped follows the host there.
         let config = load("include 'sized'\ninclude_dir 'conf.d'\n").unwrap();
         let text = text_with_files(Dbms::Postgres, "", &path).unwrap();

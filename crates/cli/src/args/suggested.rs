@@ -6,7 +6,8 @@ use rqps_model::nearest;
 use rqps_report::Section;
 use std::ffi::OsString;
 
-/// Adds what may be meant: of short verbs, such as `rn`, clap finds none, and of options it names some that are not.
+/// Adds what may be meant: of short verbs, such as `rn`, clap finds none, of others and of options it names some that
+/// are not.
 pub fn suggested(command: &Command, arguments: &[OsString], error: Error) -> Error {
     let innermost = |command, argument| Command::find_subcommand(command, argument).unwrap_or(command);
     // The verbs of `help` are those of the command that it is a verb of.
@@ -25,12 +26,10 @@ pub fn suggested(command: &Command, arguments: &[OsString], error: Error) -> Err
 
 fn with_verb(command: &Command, mut error: Error) -> Error {
     let verbs = command.get_subcommands().map(Command::get_name);
-    if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand)
-        && error.get(ContextKind::SuggestedSubcommand).is_none()
-    {
+    if let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) {
         if let Some(verb) = nearest(written, verbs) {
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![verb.to_owned()]));
-        } else if command.get_name() == "plan" {
+        } else if command.get_name() == "plan" && error.get(ContextKind::SuggestedSubcommand).is_none() {
             let how = format!("to see a plan: rqps plan show {written}");
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![how.into()]));
         }
@@ -125,6 +124,8 @@ mod tests {
         assert!(said.contains("a similar subcommand exists: 'run'"), "{said}");
         let said = message(&["rqps", "plan", "lss"]);
         assert!(said.contains("a similar subcommand exists: 'ls'"), "{said}");
+        let said = message(&["rqps", "explian"]);
+        assert!(said.contains("a similar subcommand exists: 'explain'"), "the nearest alone: {said}");
         let said = message(&["rqps", "help", "upgrad"]);
         assert!(said.contains("a similar subcommand exists: 'upgrade'"), "{said}");
         let said = message(&["rqps", "plan", "help", "shw"]);

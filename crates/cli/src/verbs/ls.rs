@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
         runs.into_iter().map(|run| (run.created_at_ms, Found::Run(run))).collect();
     found.extend(fleets.into_iter().map(|fleet| (fleet.created_at_ms(), Found::Fleet(Box::new(fleet)))));
     found.sort_by_key(|(created_at_ms, _)| *created_at_ms);
-    let newest = args.newest.map_or(found.len(), usize::from).min(found.len());
+    let newest = args.newest.map_or(found.len(), |most| most as usize).min(found.len());
     let found = found.split_off(found.len() - newest);
     if found.is_empty() {
         let which = args.name.as_ref().map(|part| format!(" with `{part}` in its name")).unwrap_or_default();

@@ -6,10 +6,11 @@ use crate::context::Context;
 use crate::database::structure;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
-use crate::mistakes::{complete, elsewhere, foresee, unpublished};
+use crate::mistakes::{complete, elsewhere, foresee};
+use crate::progress::with_quiet_spinner;
 use crate::{EXIT_FAILED, Usage, out};
 use rqps_builds::{file_meant, with_file_meant};
-use rqps_executor::Needs;
+use rqps_executor::{Ingredients, Needs};
 use rqps_model::{BuildSpec, Dbms, counted, did_you_mean};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
@@ -17,9 +18,12 @@ use rqps_plan::{CheckedPlan, Plan, PlanContext, PlanErrors, parse_budget, render
 use rqps_report::Format;
 use rqps_workloads::sql::dialect_of_address;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::{BufReader, Cursor};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
     match &args.verb {
@@ -51,11 +55,8 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     let unfit = plan.arms.iter().filter_map(|arm| driver.check_build(&arm.build).err());
     mistakes.extend(unfit.map(|error| error.to_string()));
     let limits = rqps_executor::limits_of(&plan, &context.dirs);
-    let found = foresee((&plan.arms, true), &limits, &context.dirs)?;
-    found.unchecked.iter().for_each(|text| out::message(text));
-    mistakes.extend(found.mistakes);
-    mistakes.extend(unpublished(&plan.arms, &context.dirs));
-    mistakes.dedup();
+    let mut found = foresee((&plan.arms, true), &limits, &context.dirs)?;
+    mistakes.extend(found.all_mistakes(&context.dirs, |_| false));
     if !mistakes.is_empty() {
         return Err(Usage(elsewhere(name, &plan, mistakes).to_string()).into());
     }
@@ -68,20 +69,97 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     if let Some(error) = &unfit {
         out::message(&format!("warning: it does not run on this host: {error}"));
     }
-    let (arms, steps, runs_here) = (plan.arms.len(), plan.steps().len(), unfit.is_none());
+    let runs_here = unfit.is_none();
+    let refused = rehearse(context, &plan, &ingredients, runs_here)?;
+    if !refused.is_empty() {
+        return Err(Usage(elsewhere(name, &plan, refused).to_string()).into());
+    }
+    let steps = plan.steps().len();
+    let controls = plan.arms.iter().filter(|arm| arm.control).count();
+    let arms = plan.arms.len() - controls;
     match context.format {
         Format::Json => {
-            let value = json!({ "plan": name, "arms": arms, "steps": steps, "runs_here": runs_here });
+            let value = json!({
+                "plan": name, "arms": arms, "controls": controls, "steps": steps, "runs_here": runs_here
+            });
             out::print_line(&serde_json::to_string_pretty(&value)?)?;
         }
         _ => out::print_line(&format!(
-            "{name}: no mistakes{}; {}, {} each",
+            "{name}: no mistakes{}; {}{}, {} each",
             if runs_here { "" } else { ", but it does not run on this host" },
             counted(arms, "arm"),
+            if controls > 0 { " and a control" } else { "" },
             counted(steps, "step")
         ))?,
     }
     Ok(if runs_here { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+}
+
+/// How long the tables of one build may take to load.
+const REHEARSAL_MAX: Duration = Duration::from_secs(30);
+
+/// What servers of the builds that are here refuse of own SQL, each statement once; says what is not tried.
+fn rehearse(
+    context: &Context,
+    plan: &Plan,
+    ingredients: &[Ingredients],
+    runs_here: bool,
+) -> anyhow::Result<Vec<String>> {
+    let driver = KIT.driver(plan)?;
+    if !driver.has_own_statements(plan) && plan.arms.iter().all(|arm| arm.after_load.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let untried = |why: &str| {
+        out::message(&format!(
+            "note: SQL is not tried {why}: a server parses it when the run starts, before anything is measured"
+        ));
+    };
+    if !driver.can_rehearse(plan) {
+        untried("here, as its tables take long to load");
+        return Ok(Vec::new());
+    }
+    if !runs_here {
+        untried("on this host");
+        return Ok(Vec::new());
+    }
+    let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut tried = BTreeSet::new();
+    context.catch_signals();
+    for (at, (arm, one)) in plan.arms.iter().zip(ingredients).enumerate() {
+        let build = one.build.label();
+        if !one.build.is_here() {
+            untried(&format!("on {build}, which is not installed"));
+            continue;
+        }
+        if !tried.insert((&one.build.hash, &one.config.hash, &arm.after_load)) {
+            continue;
+        }
+        let what = format!("trying the SQL of arm {} on {build}", arm.name);
+        let found = with_quiet_spinner(&what, || {
+            rqps_executor::rehearse(&KIT, plan, (at, one), &context.dirs, (&context.stop, REHEARSAL_MAX))
+        });
+        match found {
+            Ok(statements) => {
+                for statement in statements {
+                    match refused.iter_mut().find(|(known, _)| *known == statement) {
+                        Some((_, arms)) => arms.push(&arm.name),
+                        None => refused.push((statement, vec![&arm.name])),
+                    }
+                }
+            }
+            Err(rqps_executor::Error::Interrupted) if context.stop.load(Ordering::Relaxed) => {
+                return Err(rqps_executor::Error::Interrupted.into());
+            }
+            Err(rqps_executor::Error::Interrupted) => {
+                untried(&format!("on {build}, as the tables take longer than {} s", REHEARSAL_MAX.as_secs()));
+            }
+            Err(error) => untried(&format!("on {build} ({})", error.short_text())),
+        }
+    }
+    context.release_signals();
+    let s = |arms: &[&str]| if arms.len() == 1 { "" } else { "s" };
+    let told = refused.iter().map(|(text, arms)| format!("{text} (arm{} {})", s(arms), arms.join(", ")));
+    Ok(told.collect())
 }
 
 fn show(context: &Context, name: &str, toml: bool) -> anyhow::Result<()> {
@@ -158,7 +236,10 @@ fn text_of(name: &str) -> anyhow::Result<String> {
     let path = Path::new(name);
     let is_file = path.is_file() || path.exists() && shipped_plan(name).is_none();
     let is_plan = |name: &str| name.ends_with(".toml");
-    let question = || file_meant(path, is_plan).filter(|_| path.extension().is_some());
+    let question = || match path.extension() {
+        Some(_) => file_meant(path, is_plan),
+        None => plan_beside(name),
+    };
     if is_file || name.contains('/') || name.ends_with(".toml") {
         let remedy = || match path.exists() {
             true => String::new(),
@@ -175,6 +256,12 @@ fn text_of(name: &str) -> anyhow::Result<String> {
         None => Usage(format!("{name} is not a file, and {error}")),
     };
     Ok(shipped(name).map_err(of_files)?.to_owned())
+}
+
+/// Asks for the file whose name lacks its ending.
+fn plan_beside(name: &str) -> Option<String> {
+    let file = format!("{name}.toml");
+    Path::new(&file).is_file().then(|| format!("Did you mean `./{file}`?"))
 }
 
 /// Checks the text of the plan `name`.

@@ -1,5 +1,7 @@
 //! `run`: run a plan and write its report.
 
+mod hopeless;
+
 use super::plan::{check_plan, read_with_configs, set_budget};
 use crate::args::{RunArgs, SectionArgs};
 use crate::build_progress::with_build_progress;
@@ -18,7 +20,7 @@ use rqps_builds::Dirs;
 use rqps_executor::{Ending, Execution, Finish, Ingredients, Needs, TimeLeft, Without};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::{block_seconds, windows_seconds};
+use rqps_plan::isolated::block_seconds;
 use rqps_plan::{Plan, Protocol};
 use rqps_stats::Rules;
 use rqps_store::{NoResult, RunFolder, UPGRADE_FILE, Until};
@@ -27,6 +29,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+use hopeless::rounded_up;
+pub use hopeless::{Hopeless, refuse_hopeless, seconds_without_counting};
 
 /// File name of the Markdown report in a run folder.
 const REPORT_FILE: &str = "report.md";
@@ -54,20 +59,6 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
         execution.keep_data();
     }
     execute(context, execution)
-}
-
-/// A budget is hopeless if the first verdicts need this many times as much, and so many seconds more.
-#[derive(Clone, Copy)]
-pub struct Hopeless {
-    factor: f64,
-    seconds: f64,
-}
-
-impl Hopeless {
-    /// A block of a small plan is soon measured, and may be all that is wanted.
-    pub const FOR_BLOCKS: Self = Self { factor: 10.0, seconds: 2.0 * 60.0 };
-    /// Whoever wants verdicts gets none from less; hosts may be faster than estimated, but not by so much.
-    pub const FOR_VERDICTS: Self = Self { factor: 3.0, seconds: 0.0 };
 }
 
 /// Leaves out counting instructions under valgrind if the first verdicts would come after the budget with it: three
@@ -153,39 +144,6 @@ pub fn fit_to_budget(plan: &mut Plan, hopeless: Hopeless) -> Result<(), Usage> {
     }
     expect_blocks(plan);
     Ok(())
-}
-
-/// Refuses a hopeless budget.
-///
-/// # Errors
-/// As of [`fit_to_budget`].
-pub fn refuse_hopeless(plan: &Plan, hopeless: Hopeless) -> Result<(), Usage> {
-    let Some(budget) = plan.budget.filter(|_| plan.blocks().blocks_min == 0) else {
-        return Ok(());
-    };
-    let (budget_s, needed_s) = (budget.as_secs_f64(), seconds_without_counting(plan));
-    if needed_s <= hopeless.factor * budget_s || needed_s - budget_s <= hopeless.seconds {
-        return Ok(());
-    }
-    let tests = plan.workload.steps.len();
-    let (busy, windows_s) = (Busy::now(), windows_seconds(plan, tests) * verdict_blocks() as f64);
-    let now_s = busy.seconds(needed_s, windows_s);
-    Err(Usage(format!(
-        "the budget of {} is far too short: the first verdicts on {} need about {}{}. Give it {:.0}m or more{}",
-        duration_text(budget_s),
-        counted(tests, "test"),
-        duration_text(now_s),
-        busy.note_of(needed_s),
-        (now_s / 60.0).ceil(),
-        if tests > 1 { ", or fewer tests" } else { "" }
-    )))
-}
-
-/// Estimated seconds until the first verdicts of a plan, if no instructions are counted.
-pub fn seconds_without_counting(plan: &Plan) -> f64 {
-    let mut without = plan.clone();
-    without.isolated.iter_mut().for_each(|blocks| blocks.count_instructions = false);
-    first_verdicts_seconds(&without)
 }
 
 /// Estimated seconds until the first verdicts of a plan whose instructions are counted under valgrind.
@@ -365,10 +323,9 @@ fn announce_needs(plan: &Plan, needs: &Needs, (budget, work): (Option<Duration>,
 fn warn_of_short_budget(plan: &Plan, (budget, work): (Option<Duration>, Work), needed_s: f64, busy: &Busy) {
     let is_short = |budget: &Duration| plan.blocks().blocks_min == 0 && budget.as_secs_f64() < needed_s;
     let Some(budget) = budget.filter(is_short) else { return };
-    let minutes = (needed_s / 60.0).ceil();
     let enough = match work {
-        Work::All => format!("A budget of {minutes}m would probably do"),
-        Work::Rest => format!("`--more {minutes}m` would probably do"),
+        Work::All => format!("A budget of {} would probably do", duration_text(rounded_up(needed_s))),
+        Work::Rest => format!("`--more {:.0}m` would probably do", (needed_s / 60.0).ceil()),
     };
     out::message(&format!(
         "warning: the budget of {} is probably too short for verdicts: the run ends after its next block if {} don't fit. \

@@ -40,6 +40,7 @@ fn ls_tells_what_came_out() {
     assert!(lines[2].starts_with(&name) && lines[2].ends_with(expected), "{text}");
     assert!(lines.iter().all(|line| *line == line.trim_end()), "{text}");
 
+    assert!(bench.call(&["ls", "-n", "0"]).expect(2).stderr.contains("0 is not in 1.."));
     let newest = bench.call(&["ls", "-n", "1", "--json"]).expect(0).stdout;
     let newest = json(&newest);
     assert_eq!(

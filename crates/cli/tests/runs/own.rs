@@ -1,6 +1,6 @@
 //! `benchmark = "sql"`: scripts of the user's own, on tables of a schema of their own.
 
-use crate::bench::{Bench, Running, exact_version};
+use crate::bench::{Bench, Running, exact_version, version_not_here};
 use rqps_servers::testing::{Scratch, by_socket};
 use rqps_store::RunFolder;
 use rqps_wire::Host;
@@ -242,6 +242,51 @@ fn own_scripts_run_on_mysql_in_a_sequence_with_several_clients() {
     assert!(!window("wrong").valid(), "it returns 1 row, not 5");
 }
 
+/// By the servers of a plan that are here, before anything is measured.
+#[test]
+fn a_check_tries_own_sql_on_servers_of_the_plan() {
+    let bench = Bench::new();
+    let (version, unseen) = (exact_version("18"), version_not_here("18"));
+    let plan = |schema: &str, test: &str, after_load: &str, build: &str| {
+        let arm = |name: &str, build: &str, more: &str| {
+            format!(
+                "[[arm]]\nname = \"{name}\"\nbuild = \"postgres-{build}\"\nconfig = \"./small.conf\"\n{more}"
+            )
+        };
+        bench.exact_plan_text(&format!(
+            "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nbenchmark = \"sql\"\n\
+             [sql]\nrows = 10\nschema = \"{schema}\"\n[sql.tests]\nlook = \"{test}\"\n{}{}",
+            arm("a", &version, ""),
+            arm("b", build, &format!("after_load = [\"{after_load}\"]\n"))
+        ))
+    };
+    let check = |plan: &std::path::Path, code: i32| {
+        bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(code)
+    };
+    let (schema, test, drop) =
+        ("CREATE TABLE t (id int); CREATE INDEX i ON t (id);", "SELECT id FROM t;", "DROP INDEX i");
+    let good = check(&plan(schema, test, drop, &version), 0);
+    assert!(good.stdout.contains("no mistakes; 2 arms and a control, 1 step each"), "{}", good.stdout);
+    for (schema, test, drop, words) in [
+        (schema, "SELEC id FROM t;", drop, "[sql.tests] look, line 1: "),
+        (schema, "SELECT nope FROM t;", drop, "column \"nope\" does not exist"),
+        ("CREATE TABLE t (id int); CREATE INDX i ON t (id);", test, drop, "[sql] schema, line 1: "),
+    ] {
+        let said = check(&plan(schema, test, drop, &version), 2).stderr;
+        assert!(said.contains(words) && said.contains("(arms a, b)"), "{said}");
+        assert!(said.contains("1 mistake in "), "{said}");
+    }
+    let said = check(&plan(schema, test, "DROP INDX i", &version), 2).stderr;
+    assert!(said.contains("after_load: ") && said.contains("(arm b)"), "{said}");
+    let said = check(&plan(schema, test, drop, &unseen), 0).stderr;
+    assert!(
+        said.contains(&format!("SQL is not tried on postgres-{unseen}, which is not installed: ")),
+        "{said}"
+    );
+    bench.expect_no_process();
+    assert!(std::fs::read_dir(bench.work()).is_ok_and(|mut left| left.next().is_none()), "nothing is left");
+}
+
 #[test]
 fn own_scripts_run_in_blocks_on_mysql_with_names_and_texts_in_quotes() {
     let bench = Bench::new();
@@ -259,10 +304,19 @@ fn own_scripts_run_in_blocks_on_mysql_with_names_and_texts_in_quotes() {
     );
     bench.call(&["run", good.to_str().unwrap()]).expect(0);
     assert!(bench.run().windows.iter().all(|window| window.valid()) && !bench.run().windows.is_empty());
+    // The folder has all that the plan needs.
+    let kept = bench.run().folder.plan_path();
+    fs::rename(bench.path().join("small.cnf"), bench.path().join("moved.cnf")).unwrap();
+    bench.call(&["plan", "check", kept.to_str().unwrap()]).expect(0);
+    fs::rename(bench.path().join("moved.cnf"), bench.path().join("small.cnf")).unwrap();
     let mistyped = fs::read_to_string(&good).unwrap().replace("SELECT v,", "SELEC v,");
     fs::write(bench.path().join("also.sql"), "SELECT 1;\nSELECT nope FROM `my t`;\n").unwrap();
     let mistyped = mistyped.replace("look =", "also = \"also.sql\"\nlook =");
     let mistyped = bench.plan_text(&mistyped);
+    let checked = bench.call(&["plan", "check", mistyped.to_str().unwrap()]).expect(2).stderr;
+    assert!(checked.contains("[sql.tests] look, line 2: ") && checked.contains("SQL syntax"), "{checked}");
+    assert!(checked.contains("also.sql:2: Unknown column 'nope'"), "{checked}");
+    assert!(checked.contains("(arm a)") && checked.contains("2 mistakes in "), "{checked}");
     let refused = bench.call(&["run", mistyped.to_str().unwrap()]).expect(3);
     let said = &refused.stderr;
     assert!(said.contains("  [sql.tests] look, line 2: ") && said.contains("SQL syntax"), "{said}");

@@ -42,7 +42,11 @@ fn mistakes_are_all_told_with_their_place_and_end_with_2() {
     assert!(ended.stderr.contains("supports 9.3 and later"), "{}", ended.stderr);
     let ended = bench.call(&["run", "./nowhere.toml"]).expect(2);
     assert!(ended.stderr.contains("can't read the plan ./nowhere.toml"), "{}", ended.stderr);
-    for (name, words) in [("dmeo", "Did you mean `demo`?"), ("nothing", "The shipped plans are: demo, ")] {
+    for (name, words) in [
+        ("dmeo", "Did you mean `demo`?"),
+        ("nothing", "The shipped plans are: demo, "),
+        ("plan", "Did you mean `./plan.toml`?"),
+    ] {
         let ended = bench.call(&["run", name]).expect(2);
         assert!(ended.stderr.contains(words), "{}", ended.stderr);
     }
@@ -160,14 +164,18 @@ fn mistakes_of_all_kinds_are_told_in_one_list() {
     }
     assert!(!bench.results().exists());
     // Neither a wrong line nor a missing file hides what else is wrong.
-    write("mine.conf", "shared_bufers = 32MB\nwork_mem 16MB extra\ninclude 'none.conf'\njitt = off\n");
+    write(
+        "mine.conf",
+        "shared_bufers = 32MB\nwork_mem 16MB extra\ninclude 'none.conf'\ninclude 'more.conf'\n",
+    );
+    write("more.conf", "\njitt = off\n");
     let plan = bench.exact_plan_text(&format!("[workload]\nrows = 1_000\n{}", arm("a", &version)));
     let told = bench.call(&["plan", "check", plan.to_str().unwrap()]).expect(2).stderr;
     for words in [
         of_config[0],
         "mine.conf:2: `extra` after the value of `work_mem`: ",
         "; line 3: cannot read config ",
-        "mine.conf:4: no version measured here knows `jitt`. Did you mean `jit`?",
+        "more.conf:2: no version measured here knows `jitt`. Did you mean `jit`?",
         "3 mistakes in ",
     ] {
         assert_eq!(told.matches(words).count(), 1, "{words:?} in\n{told}");

@@ -207,7 +207,10 @@ fn what_the_host_cannot_hold_is_refused_before_anything_is_written() {
         let ended = bench.call(&[words, &[&short]].concat()).expect(2);
         expect_words(
             &ended,
-            &["the budget of 1 s is far too short: the first verdicts on ", "m or more, or fewer"],
+            &[
+                "the budget of 1 s is far too short: the first verdicts on ",
+                "min or more, or fewer tests or rows",
+            ],
         );
     }
     bench.plan_text(&text("5m"));

@@ -174,6 +174,16 @@ impl Driver for OwnClients {
         Sql.id()
     }
 
+    fn has_own_statements(&self, _plan: &Plan) -> bool {
+        true
+    }
+
+    /// The dump of a database that is there is taken when a run begins.
+    fn can_rehearse(&self, plan: &Plan) -> bool {
+        let dump = work_of::<SqlPlan>(self, plan).ok().and_then(SqlPlan::dump);
+        dump.is_none_or(|dump| dump.address().is_none())
+    }
+
     fn takes_turns(&self, step: &StepDef) -> bool {
         step.rate_per_second.is_none()
     }

@@ -11,7 +11,7 @@ use rqps_model::{BuildSource, BuildSpec, Counter, Dbms, Settle};
 use rqps_probe::work::Work;
 use rqps_servers::{Applied, Config, Error as Refusal, HostLimits, HowCopied, ServerSpec, UnknownOption};
 use rqps_wire::{Error as Wire, Table};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -69,6 +69,7 @@ impl System for Ledgers {
             loose: Vec::new(),
             refused: Vec::new(),
             shipped: BTreeSet::new(),
+            places: BTreeMap::new(),
             text: String::new(),
         })
     }

@@ -1,19 +1,30 @@
-//! JSON: one object with headings and remarks in `text`, and every table with numbers in full precision. A
-//! value that was not measured is null.
+//! JSON: one object with the answers, where there are verdicts, headings and remarks in `text`, and every table with
+//! numbers in full precision. A value that was not measured is null.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::answer::Answer;
 use crate::document::{Cell, Document, Row, RowKind, Table};
 use crate::error::{Error, Result};
 
 /// Renders the document as one JSON object.
 pub(crate) fn render(document: &Document) -> Result<String> {
     let tables: Vec<Value> = document.tables().into_iter().map(render_table).collect();
-    pretty(&json!({ "text": document.remarks(), "tables": tables }))
+    pretty(&Json { answers: &document.answers, text: document.remarks(), tables })
+}
+
+/// In this order.
+#[derive(Serialize)]
+struct Json<'a> {
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    answers: &'a [Answer],
+    text: Vec<&'a str>,
+    tables: Vec<Value>,
 }
 
 /// Indented JSON with a newline at the end.
-pub(crate) fn pretty(value: &Value) -> Result<String> {
+pub(crate) fn pretty(value: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string_pretty(value).map_err(Error::output)? + "\n")
 }
 

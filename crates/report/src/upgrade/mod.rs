@@ -25,6 +25,7 @@ use rqps_model::counted;
 use rqps_store::{Arm, Run, Status};
 use rqps_verdicts::{VarianceRow, variance};
 
+use crate::answers::answers;
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Document};
 use crate::error::{Error, Result};
@@ -54,7 +55,7 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
     };
     let found = explain(run, Some(&judged.verdicts), &ExplainRequest::default())?;
     let latencies = variance(run, base)?;
-    let mut document = Document::default();
+    let mut document = Document { answers: answers(&comparison)?, ..Document::default() };
     for arm in judged.candidates() {
         let report = Upgrade { comparison: &comparison, run, base, arm };
         document.push(Block::Heading(1, report.title()));

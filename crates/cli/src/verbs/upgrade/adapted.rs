@@ -67,8 +67,10 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
     let what = format!("asking {} and {} for their options", upgrade.old.label(), upgrade.new.label());
     let changes = context.before_a_run(|| with_spinner(&what, || upgrade.changes()))?;
     let Changes { mut lines, refused, told, options, said, of_both, of_neither } = changes;
-    let mut mistakes: Vec<String> =
-        of_neither.iter().map(|(option, why)| format!("{}: {why}", place_of(config, option))).collect();
+    let mut mistakes: Vec<String> = of_neither
+        .iter()
+        .map(|(option, why)| format!("{}: {why}", place_of(&upgrade.config, config, option)))
+        .collect();
     mistakes.extend((!of_both.is_empty()).then(|| both_reject(&upgrade, &of_both, config)));
     if !mistakes.is_empty() {
         super::tell(&options);
@@ -94,7 +96,7 @@ struct Rejected {
 fn both_reject(upgrade: &Upgrade<'_>, rejected: &[Rejected], path: &str) -> String {
     let (old, new) = (upgrade.old.label(), upgrade.new.label());
     let value = |Rejected { by_new, by_old }: &Rejected| {
-        let place = place_of(path, &by_new.option);
+        let place = place_of(&upgrade.config, path, &by_new.option);
         let [of_new, of_old] = [by_new, by_old].map(|one| one.reason.trim_end_matches('.'));
         let reason = match of_new == of_old {
             true => of_new.to_owned(),
