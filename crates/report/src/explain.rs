@@ -29,7 +29,7 @@ use crate::number::{self, significant};
 use crate::reading::Reading;
 use crate::render::render;
 use crate::tables::verdicts::confidences;
-use crate::tables::{certificate, disturbed};
+use crate::tables::{certificate, disturbed, trust};
 use crate::verdict_lines::{Judged, Line};
 use crate::words;
 
@@ -95,6 +95,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     document.extend(invalid::block(&invalid));
     if let Some(judged) = judged.filter(|_| options.tests.is_empty()) {
         document.extend(answers(&comparison, judged, &asked.arms));
+        document.extend(trust::alarm(judged).map(Block::Alarm));
     }
     document.extend(Summary::of(&found).text().map(Block::Text));
     let is_shown = |one: &&Explanation| !options.tests.is_empty() || is_reported(judged, one);

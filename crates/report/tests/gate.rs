@@ -38,7 +38,7 @@ fn what_ended_a_run_is_its_state_and_a_running_one_needs_no_resume() {
     run.status.status = Status::Running;
     let _writer = RunFolder::open_for_writing(run.folder.path()).unwrap();
     let running = shown(&run);
-    assert!(running.contains("(running)") && running.contains("The run goes on"), "{running}");
+    assert!(running.contains("(running)") && running.contains("While the run goes on"), "{running}");
     assert!(!running.contains("rqps resume"), "{running}");
 }
 

@@ -30,7 +30,7 @@ use crate::setup::Setup;
 use crate::trial::Trial;
 use ahead::Ahead;
 use data::Data;
-use next::{Next, Stop};
+use next::{Doubt, Next, Stop};
 use rqps_model::{LOADS, load_of};
 use rqps_plan::isolated::windows_seconds;
 use rqps_plan::{OnServerDeath, Plan};
@@ -98,7 +98,10 @@ pub(crate) fn given(plan: &Plan, run: &Run, more: Duration, has_data: bool) -> R
             Given::TooShort(format!("{why}: {}", resume_command(&run.folder, seconds)))
         }
         Next::Stop(Stop { why, .. }) => Given::TooShort(why),
-        Next::Measure { .. } => Given::Measures { doubt: outlook.doubt },
+        Next::Measure { .. } => {
+            let told = |one: Doubt| format!("{}; {}{}", one.state, one.text, one.enough);
+            Given::Measures { doubt: outlook.doubt.map(told) }
+        }
     })
 }
 
@@ -221,6 +224,7 @@ impl Blocks<'_> {
         (works, counting, start): (&BTreeMap<String, TestWork>, &count::Source, Instant),
         control: &mut RunControl<'_>,
     ) -> Result<Ending> {
+        let (mut told_doubt, mut reached) = (None, BTreeSet::new());
         loop {
             let run = self.writer.run()?;
             let made = data.loads_made(self);
@@ -231,11 +235,26 @@ impl Blocks<'_> {
             self.record_progress(next.share, ahead.map(|ahead| ahead.after(0.0, 0.0)), control)?;
             control.progress.blocks(run.blocks_done() as u32, self.limits.blocks_max as u32);
             control.check()?;
+            let back: Vec<&str> = reached.difference(&next.reached).map(String::as_str).collect();
+            if !back.is_empty() && self.given_up.is_empty() {
+                let back = back.join(", ");
+                control
+                    .progress
+                    .note(&format!("inconclusive again, since the new block widened the interval: {back}"));
+            }
+            reached = next.reached;
             let (tests, windows) = match next.what {
                 Next::Stop(stop) => return Ok(self.end(stop, control)),
                 Next::Measure { tests, windows_of_reads } => (tests, windows_of_reads),
             };
             control.progress.stage(&next.why);
+            let doubt = next.doubt.map(|one| (one.text, one.enough));
+            if let Some((text, enough)) = &doubt
+                && told_doubt.as_ref() != Some(text)
+            {
+                control.progress.note(&format!("{text}{enough}; it is measured as asked for"));
+            }
+            told_doubt = doubt.map(|(text, _)| text);
             let number = self.writer.last_block()?.unwrap_or(0) + 1;
             data.provide_all(self, load_of(number), control)?;
             let began = Instant::now();

@@ -74,8 +74,19 @@ pub(super) struct Outlook {
     pub open: Option<usize>,
     /// Tests whose cost is decided on every arm.
     pub cost_decided: BTreeSet<String>,
+    /// Verdicts that are reached.
+    pub reached: BTreeSet<String>,
     /// Why blocks will probably decide nothing that are measured since the user asked for them.
-    pub doubt: Option<String>,
+    pub doubt: Option<Doubt>,
+}
+
+/// Why blocks will probably decide nothing.
+pub(super) struct Doubt {
+    /// What is reached so far.
+    pub state: String,
+    pub text: String,
+    /// What would decide more; often empty.
+    pub enough: String,
 }
 
 pub(super) enum Next {
@@ -116,7 +127,8 @@ pub(super) fn next(
     if tests.is_empty() {
         let mut verdicts = judge_run(run, &rules)?;
         verdicts.judgement.verdicts.retain(|verdict| !given_up(verdict.arm));
-        return Ok(undecided(plan, (run, &verdicts), made, limits));
+        let outlook = undecided(plan, (run, &verdicts), made, limits);
+        return Ok(Outlook { reached: reached(run, &verdicts), ..outlook });
     }
     Ok(first_blocks(plan, (run, made), &rules, &measured, (tests, limits)))
 }
@@ -214,6 +226,7 @@ fn first_blocks(
         open: None,
         what: Next::Measure { tests, windows_of_reads: plan.blocks().windows },
         cost_decided: BTreeSet::new(),
+        reached: BTreeSet::new(),
         doubt: None,
     }
 }
@@ -291,7 +304,8 @@ fn undecided(
     let mut doubt = None;
     if needs.is_empty() && is_asked {
         needs = most_promising(&open, |verdict| until_next_look(verdicts, &verdict.test));
-        doubt = Some(format!("more blocks will probably not decide {}", the_open(open.len(), done)));
+        let text = format!("more blocks will probably not decide {}", the_open(open.len(), done));
+        doubt = Some(Doubt { state: state.clone(), text, enough: String::new() });
     }
     if needs.is_empty() {
         return undecidable(verdicts, (&open, done), &state);
@@ -333,8 +347,10 @@ fn undecided(
         }
         let takes =
             verdicts.seconds_of_resume(run).map(|seconds| format!(", which takes about {}", about(seconds)));
-        doubt.get_or_insert_with(|| {
-            format!("so much time will probably decide none of {others}{}", takes.unwrap_or_default())
+        doubt.get_or_insert_with(|| Doubt {
+            state: state.clone(),
+            text: format!("so much time will probably decide none of {others}"),
+            enough: takes.unwrap_or_default(),
         });
     }
     let Room { chosen, left_s } = room;
@@ -353,7 +369,7 @@ fn undecided(
         verdicts_within_s: None,
     };
     let tests = match &doubt {
-        Some(doubt) => format!("{}; {doubt}", counted(chosen.len(), "test")),
+        Some(_) => counted(chosen.len(), "test"),
         None => part_of(chosen.len(), counted(needs.len(), "test that more blocks can decide")),
     };
     Outlook {
@@ -363,18 +379,27 @@ fn undecided(
         open: Some(needs.len()),
         what: Next::Measure { tests: chosen, windows_of_reads },
         cost_decided: cost_decided(verdicts),
-        doubt: doubt.map(|doubt| format!("{state}; {doubt}")),
+        reached: BTreeSet::new(),
+        doubt,
     }
 }
 
-/// `3 rates, 1 costs, 2 stalls`
+/// Those that are reached of the verdicts that blocks are measured for: `scan of new (rate)`.
+fn reached(run: &Run, verdicts: &RunVerdicts) -> BTreeSet<String> {
+    let all =
+        verdicts.on_candidates().filter(|one| RunVerdicts::is_measured_for(one) && one.class.is_decided());
+    all.map(|one| format!("{} of {} ({})", one.test, run.arms[one.arm].name, one.detector.key())).collect()
+}
+
+/// `3 rates, 1 cost, 2 stalls`
 fn kinds(open: &[&Verdict]) -> String {
     let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
     let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
     let others = open.len() - rates - costs - stalls;
-    let stalls = if stalls > 0 { format!(", {stalls} stalls") } else { String::new() };
-    let others = if others > 0 { format!(", {others} of log or fsyncs") } else { String::new() };
-    format!("{rates} rates, {costs} costs{stalls}{others}")
+    let named = [(rates, "rate"), (costs, "cost"), (stalls, "stall")];
+    let named = named.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| counted(count, name));
+    let others = (others > 0).then(|| format!("{others} of log or fsyncs"));
+    named.chain(others).collect::<Vec<_>>().join(", ")
 }
 
 /// By test, the fewest further blocks that decide one of its open verdicts.
@@ -555,8 +580,9 @@ impl Stop {
 
     fn outlook(self) -> Outlook {
         let what = Next::Stop(self);
-        let cost_decided = BTreeSet::new();
-        Outlook { what, why: String::new(), share: 1.0, ahead: None, open: None, cost_decided, doubt: None }
+        let (cost_decided, reached) = Default::default();
+        let (why, ahead, open, doubt) = Default::default();
+        Outlook { what, why, share: 1.0, ahead, open, cost_decided, reached, doubt }
     }
 }
 

@@ -107,7 +107,7 @@ pub fn gate(run: &Run, rules: &GateRules) -> Result<Gate> {
 pub fn gate_of_failed(run: &Run, rules: &GateRules, why: &str) -> Result<Gate> {
     judge(run, rules, Some(why)).or_else(|_| {
         let (xml, json) = (junit::without_verdicts(run, why)?, benchmark::json(run, &[])?);
-        Gate::new(Outcome::Incomplete, summary::failed(why), xml, json)
+        Gate::new(Outcome::Incomplete, summary::failed(run, why), xml, json)
     })
 }
 

@@ -51,13 +51,22 @@ fn without_figures(judged: &Judged<'_>, unmeasured: &[Detector]) -> String {
     format!("{why} {}, so whether that regressed is not known.", names.join(", "))
 }
 
+/// Of a gate that still measures: what its files say stays there if it is killed.
+const WHEN_WRITTEN: &str = "The run was not complete when this was written";
+const UNLESS_RUNNING: &str = "Unless it still runs, it was";
+
 /// Why nothing, or not everything, could be judged.
 pub(super) fn reasons(judged: &Judged<'_>, has_no_arms: bool, found: &Found<'_>) -> Vec<String> {
     let run = judged.run;
     let ended =
         found.cut_off.or(run.status.reason.as_deref().filter(|_| run.status.status == Status::Failed));
     let ended = ended.map(|why| {
-        sentence(&format!("The run is not complete; judged is what it measured. It ended: {why}"))
+        sentence(&match run.state() {
+            Status::Running => {
+                format!("{WHEN_WRITTEN}; judged is what it had measured. {UNLESS_RUNNING} {why}")
+            }
+            _ => format!("The run is not complete; judged is what it measured. It ended: {why}"),
+        })
     });
     let no_verdict = || {
         let of_tests = judged.verdicts.judgement.verdicts.iter().map(|verdict| verdict.blocks);
@@ -89,10 +98,13 @@ pub(super) fn without_repeats(run: &Run, why: &str, outcome: Outcome) -> Documen
 }
 
 /// The summary of a run that ended before there was anything to judge.
-pub(super) fn failed(why: &str) -> Document {
+pub(super) fn failed(run: &Run, why: &str) -> Document {
     let mut document = Document::default();
     document.push(Block::Heading(2, format!("rqps gate: {}", word(Outcome::Incomplete))));
-    document.push(Block::Text(format!("The run ended before anything was judged: {why}")));
+    document.push(Block::Text(match run.state() {
+        Status::Running => format!("{WHEN_WRITTEN}; nothing was judged. {UNLESS_RUNNING} {why}"),
+        _ => format!("The run ended before anything was judged: {why}"),
+    }));
     document
 }
 

@@ -4,7 +4,8 @@ use rqps_model::{Digits, counted};
 use rqps_stats::{Detector, Metric, Tag, Verdict};
 use rqps_store::{Arm, BlockStatus, CUT_OFF, Run};
 use rqps_verdicts::{
-    AfterResume, Agreement, FalseAlarmCheck, InstructionSource, Measured, about, measured_after_resume,
+    AfterResume, Agreement, FalseAlarm, FalseAlarmCheck, InstructionSource, Measured, about,
+    measured_after_resume,
 };
 
 use crate::document::Block;
@@ -24,7 +25,7 @@ pub(crate) struct Line {
 pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
     let false_alarms = Line {
         text: false_alarms(judged),
-        is_alarm: judged.verdicts.false_alarms.as_ref().is_some_and(|check| !check.alarms.is_empty()),
+        is_alarm: judged.verdicts.false_alarms.as_ref().is_some_and(FalseAlarmCheck::is_alarming),
     };
     let source = judged.has_costs().then(|| source(judged));
     let costs = [source, agreement(judged), contradictions(judged)];
@@ -94,39 +95,42 @@ fn noise(judged: &Judged<'_>) -> Option<String> {
     ))
 }
 
-/// A false alarm that chance makes more rarely is not told as one that may be.
-const CHANCE_MIN: f64 = 0.01;
+/// For a headline: that base differs from itself, if it does.
+pub(crate) fn alarm(judged: &Judged<'_>) -> Option<String> {
+    let check = judged.verdicts.false_alarms.as_ref().filter(|check| check.is_alarming())?;
+    let found = differences(check.alarms.iter().filter(|alarm| !alarm.may_be_chance)).join(", ");
+    Some(format!("ALARM: base differs from itself ({found}): trust no verdict before the reason is known."))
+}
+
+/// `scan rate 0.973`
+fn differences<'c>(alarms: impl Iterator<Item = &'c FalseAlarm>) -> Vec<String> {
+    let text = |alarm: &FalseAlarm| {
+        let ratio = Digits::of_ratio(alarm.interval, 3).text(alarm.ratio);
+        format!("{} {} {ratio}", alarm.test, words::subject(alarm.detector))
+    };
+    alarms.map(text).collect()
+}
 
 /// `A/A check: 0 false alarms in 64 verdicts`.
 fn alarms(check: &FalseAlarmCheck, alpha: f64) -> String {
-    let alarms: Vec<String> = check
-        .alarms
-        .iter()
-        .map(|alarm| {
-            let ratio = Digits::of_ratio(alarm.interval, 3).text(alarm.ratio);
-            format!("{} {} {ratio}", alarm.test, words::subject(alarm.detector))
-        })
-        .collect();
+    let alarms = differences(check.alarms.iter());
     let start = format!(
         "A/A check (base against itself): {} in {}",
         words::plural(check.alarms.len(), "false alarm"),
         counted(check.verdicts, "verdict")
     );
-    // One of many verdicts may be chance; several hardly are.
-    let by_chance = 1.0 - (1.0 - alpha).powf(check.verdicts as f64);
-    let unless = match alarms.len() == 1 && by_chance >= CHANCE_MIN {
-        true => {
-            format!(", unless it is the one that chance makes in {} of such runs", words::percent(by_chance))
-        }
-        false => String::new(),
-    };
     match (check.verdicts, alarms.is_empty()) {
         (0, _) => "A/A check (base against itself): no verdicts yet".to_owned(),
         (_, true) => start,
-        (_, false) => format!(
-            "{start}: {}. ALARM{unless}: something other than the build differs between the arms; check sections blocks and \
+        (_, false) if check.is_alarming() => format!(
+            "{start}: {}. ALARM: something other than the build differs between the arms; check sections blocks and \
              evidence before trusting any verdict",
             alarms.join(", ")
+        ),
+        (_, false) => format!(
+            "{start}: {}. Each may be chance, which makes up to {:.1} of so many",
+            alarms.join(", "),
+            alpha * check.verdicts as f64
         ),
     }
 }

@@ -15,7 +15,7 @@ use crate::words;
 const CLEAR_FACTOR: f64 = 1.25;
 
 /// Of a run that a process is measuring.
-const GOES_ON: &str = "The run goes on, and decides more if its budget allows.";
+const GOES_ON: &str = "While the run goes on, it decides more if its budget allows.";
 
 /// How many verdicts are inconclusive, and what it would take to decide them.
 pub(crate) fn open(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option<String> {

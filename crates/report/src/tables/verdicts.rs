@@ -405,7 +405,7 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
     let last_look = rules.looks.last().map_or(0, |look| look.blocks);
     // A resume may measure a test that others have left behind; repeats were all there before.
     let (most, blocks_most) = match judged.run.meta.protocol == "isolated" {
-        true => (", the maximum,", last_look),
+        true => (", the maximum of the method,", last_look),
         false => ("", last_look.max(verdicts.blocks_done)),
     };
     let from_to = format!(

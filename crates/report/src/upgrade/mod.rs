@@ -34,7 +34,7 @@ use crate::explain_summary::sentence;
 use crate::format::{Format, Screen};
 use crate::reading::{Reading, is_upgrade};
 use crate::render::render;
-use crate::tables::{conditions, plans, trust, undecided, verdicts};
+use crate::tables::{conditions, plans, remarks, trust, undecided, verdicts};
 use crate::verdict_lines::Judged;
 use crate::words;
 
@@ -70,6 +70,11 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
         _ => {
             document.push(Block::Text("How far to trust these verdicts:".to_owned()));
             document.push(trust::items(judged));
+            let problems = remarks::blocks(&comparison);
+            if !problems.is_empty() {
+                document.push(Block::Text("Problems during the run:".to_owned()));
+                document.extend(problems);
+            }
         }
     }
     render(&document, format, screen)

@@ -36,6 +36,7 @@ impl Upgrade<'_, '_> {
             largest(&lines),
             Some(plans.sentence()),
             undecided::open(judged, &lines),
+            trust::alarm(judged),
         ];
         blocks.push(Block::Items(answers.into_iter().flatten().collect()));
         let name = &self.new_arm().name;

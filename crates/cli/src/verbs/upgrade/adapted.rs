@@ -66,8 +66,8 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
     };
     let what = format!("asking {} and {} for their options", upgrade.old.label(), upgrade.new.label());
     let changes = context.before_a_run(|| with_spinner(&what, || upgrade.changes()))?;
-    let Changes { mut lines, refused, told, options, said, of_both, of_neither } = changes;
-    let mut mistakes: Vec<String> = of_neither
+    let Changes { mut lines, refused, told, options, said, of_both, unusable } = changes;
+    let mut mistakes: Vec<String> = unusable
         .iter()
         .map(|(option, why)| format!("{}: {why}", place_of(&upgrade.config, config, option)))
         .collect();
@@ -136,8 +136,8 @@ struct Changes {
     /// What the user is told.
     said: Vec<String>,
     of_both: Vec<Rejected>,
-    /// Options that neither version knows, with what to do.
-    of_neither: Vec<(String, String)>,
+    /// Options that neither version knows, and values that the old one refuses, with what to do.
+    unusable: Vec<(String, String)>,
 }
 
 impl Upgrade<'_> {
@@ -145,6 +145,7 @@ impl Upgrade<'_> {
         let mut changes = Changes::default();
         self.unknown(&mut changes)?;
         self.refused(&mut changes)?;
+        self.refused_by_old(&mut changes)?;
         let left = lacking(&self.new, &self.config, self.work)?;
         changes.options.extend(left.iter().map(fate_of));
         Ok(changes)
@@ -203,7 +204,7 @@ impl Upgrade<'_> {
                 if !is_of_new || removed.is_none() && replacement.is_none() {
                     if self.is_own && !self.config.is_of_a_release() && !is_of_a_plugin(option) {
                         let why = self.known_to_neither(one, replacement.as_ref(), &known_to_old);
-                        changes.of_neither.push((option.clone(), why));
+                        changes.unusable.push((option.clone(), why));
                     } else if instead.is_some() {
                         changes.said.push(format!("{new}: {becomes}"));
                         changes.options.push(becomes);
@@ -248,6 +249,21 @@ impl Upgrade<'_> {
             (None, None, None) => "Correct it or remove it.".to_owned(),
         };
         format!("neither {old} nor {new} knows `{option}`. {remedy}")
+    }
+
+    /// Values that only the old version refuses, such as of an option that it lets nobody set: it would not start.
+    fn refused_by_old(&self, changes: &mut Changes) -> anyhow::Result<()> {
+        let old = self.old.label();
+        for LeftOut { option, value, reason, without_effect, .. } in
+            refused_options(&self.old, &self.of_old, self.work)?
+        {
+            if !without_effect && !changes.of_both.iter().any(|both| both.by_old.option == option) {
+                let reason = reason.trim_end_matches('.');
+                let why = format!("`{option} = {value}`: {old}: {reason}. Correct it or remove it.");
+                changes.unusable.push((option, why));
+            }
+        }
+        Ok(())
     }
 
     fn refused(&self, changes: &mut Changes) -> anyhow::Result<()> {
