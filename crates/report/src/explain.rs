@@ -81,12 +81,7 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     let with_flamegraphs = take_out(&mut rates_only, |one| has_flamegraph(run, one));
     let unexplained = take_out(&mut found, |one| run.meta.is_imported() && is_unexplained(one));
     let mut document = Document::default();
-    let what = match (judged.is_some() || is_without_blocks_yet(run), run.meta.is_imported()) {
-        (true, _) => "verdicts",
-        (false, true) => "differences between single results",
-        (false, false) => "differences in a single pass",
-    };
-    document.push(Block::Heading(1, format!("Why: {what} of {}", run.folder.name())));
+    document.push(title(run, judged.is_some()));
     if judged.is_none() {
         // Verdicts contain the noise of the host; a single pass does not.
         let disturbed = disturbed::sentences(&comparison, &comparison.steps(StepKind::Tests));
@@ -149,6 +144,15 @@ pub fn explain_text(run: &Run, options: &ExplainOptions) -> Result<String> {
     }
     document.warn(&warnings);
     render(&document, options.format, options.screen)
+}
+
+fn title(run: &Run, is_judged: bool) -> Block {
+    let what = match (is_judged || is_without_blocks_yet(run), run.meta.is_imported()) {
+        (true, _) => "verdicts",
+        (false, true) => "differences between single results",
+        (false, false) => "differences in a single pass",
+    };
+    Block::Heading(1, format!("Why: {what} of {}", run.folder.name()))
 }
 
 fn largest_first(found: &mut Vec<Explanation>, size: impl Fn(&Explanation) -> (u8, f64)) {
