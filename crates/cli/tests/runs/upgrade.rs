@@ -48,7 +48,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
         "{too_short}"
     );
     fs::write(bench.folder().join("upgrade.md"), "").unwrap();
-    let resumed = bench.call(&["resume", "last", "--more", "90s"]).expect(0);
+    let resumed = bench.call(&["resume", "last", "--more", "1h"]).expect(0);
     let warned = format!(":4: postgres-{new} does not know `operator_precedence_warning` (arm new)");
     assert!(ended.stderr.contains(&warned), "{}", ended.stderr);
     let output = resumed.stdout;
@@ -71,6 +71,11 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
         for part in ["wal_keep_size = 64MB", "as it is written: it does not know 2", "p99 old"] {
             assert!(other.contains(part), "{file} lacks {part}");
         }
+    }
+    // The run has the blocks that its plan allows: known before anything is loaded.
+    for resume in [&["resume", "last", "--more", "1h"][..], &["resume", "last"]] {
+        let refused = bench.call(resume).expect(2).stderr;
+        assert!(refused.contains("would measure nothing more: ") && !refused.contains("load "), "{refused}");
     }
     let json: serde_json::Value =
         serde_json::from_str(&bench.call(&["upgrade", "last", "--json"]).expect(0).stdout).unwrap();
