@@ -5,11 +5,12 @@ use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;
 
-/// A plan of three short blocks, whose arm an upgrade replaces.
+/// A plan of three short blocks, whose arm an upgrade replaces. They decide whether something changed by half: a
+/// resume that is given time goes on until verdicts are reached, beyond `blocks_max`.
 fn plan_of_blocks(bench: &Bench, version: &str) -> PathBuf {
     bench.plan_text(&format!(
         "base = \"a\"\nprotocol = \"isolated\"\n[workload]\nrows = 1_000\n[isolated]\nwindow_seconds = 0.1\n\
-         blocks_max = 3\ncount_instructions = false\n\
+         blocks_max = 3\ncount_instructions = false\n[verdict]\nmei_percent = {{ rate = 50, cpu_us = 50 }}\n\
          [[arm]]\nname = \"a\"\nbuild = \"postgres-{version}\"\nconfig = \"./small.conf\"\n"
     ))
 }
@@ -72,7 +73,7 @@ fn options_defaults_and_latencies_of_an_upgrade_are_reported() {
             assert!(other.contains(part), "{file} lacks {part}");
         }
     }
-    // The run has the blocks that its plan allows: known before anything is loaded.
+    // Every verdict is reached: known before anything is loaded.
     for resume in [&["resume", "last", "--more", "1h"][..], &["resume", "last"]] {
         let refused = bench.call(resume).expect(2).stderr;
         assert!(refused.contains("would measure nothing more: ") && !refused.contains("load "), "{refused}");
