@@ -2,10 +2,9 @@
 //!
 //! | figure | of an arm in a window |
 //! | --- | --- |
-//! | rate | base's, times the trimmed mean of the rounds' ratios of rates |
+//! | rate | base's, over the ratio of the times of turns (`rqps_stats::rounds`) |
 //! | cpu_us | base's of its sessions, times the trimmed mean of the rounds' ratios of sessions' CPU time; plus what other processes of the server used in the whole window |
 //!
-//! Where turns of one arm last several times as long as base's, the ratio is that of totals instead.
 //! Base's own figures are trimmed means of its turns. The ratio of two other arms is the ratio of their
 //! ratios to base.
 
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 
 use rqps_model::Slice;
 use rqps_stats::Metric;
-use rqps_stats::rounds::{Location, Round, location, of_totals};
+use rqps_stats::rounds::{Location, Round, location, times};
 use rqps_store::{Recorded, Run, Window};
 
 use crate::data::{base_of, is_usable};
@@ -33,9 +32,6 @@ struct Figures {
     rate_error: Option<f64>,
     cpu_error: Option<f64>,
 }
-
-/// Turns that last this many times as long as base's, or base's as theirs, are not interrupted alike.
-const UNLIKE: f64 = 4.0;
 
 /// Windows of equal number on all arms, in one block of one test.
 type Group<'a> = Vec<&'a Recorded<Window>>;
@@ -94,11 +90,10 @@ impl Turns {
 
 fn figures(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice]), is_base: bool) -> Figures {
     let operations_per_event = window.result.operations / events_of(window);
-    let (rate_ratio, cpu_ratio) = (ratio(own, base, rate_parts), ratio(own, base, sessions_us_parts));
-    let of_base = location_of(base, rate_parts);
-    let rate = of_base
-        .zip(rate_ratio)
-        .map(|(base, ratio)| (base.mean + ratio.mean).exp() * operations_per_event * 1e6);
+    let (rate_ratio, cpu_ratio) = (rate_ratio(own, base), cpu_ratio(own, base));
+    let of_base = location_of(base, us_per_event);
+    let rate =
+        of_base.zip(rate_ratio).map(|(us, ratio)| (ratio.mean - us.mean).exp() * operations_per_event * 1e6);
     let error = |ratio: Option<Location>| if is_base { Some(0.0) } else { ratio?.error };
     Figures {
         rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0),
@@ -115,48 +110,42 @@ fn events_of(window: &Recorded<Window>) -> f64 {
     window.result.events.map_or(f64::NAN, |events| events as f64)
 }
 
-/// The two amounts whose quotient is a slice's figure.
-type Parts = fn(&Slice) -> Option<(f64, f64)>;
-
-/// The logarithm of the ratio to base, over rounds in which both have the figure.
-fn ratio(own: &[Slice], base: &[Slice], of: Parts) -> Option<Location> {
-    let both = own.iter().zip(base).filter_map(|(own, base)| Some([of(own)?, of(base)?]));
-    let rounds: Vec<Round> = both.collect();
-    let times_base = median_us(own)? / median_us(base)?;
-    if !(1.0 / UNLIKE..=UNLIKE).contains(&times_base) {
-        return of_totals(&rounds);
-    }
-    let quotient = |(above, below): (f64, f64)| above / below;
-    let lns: Vec<f64> = rounds.iter().map(|[own, base]| (quotient(*own) / quotient(*base)).ln()).collect();
-    location(&lns)
+/// The logarithm of the ratio of rates, over rounds in which both arms have one.
+fn rate_ratio(own: &[Slice], base: &[Slice]) -> Option<Location> {
+    let mut timed = own.iter().chain(base).filter(|slice| us_per_event(slice).is_some());
+    let knows_cpu = timed.all(|slice| sessions_us(slice).is_some());
+    let round = |(own, base): (&Slice, &Slice)| {
+        let cpu = if knows_cpu { (sessions_us(own)? * sessions_us(base)?).sqrt() } else { 1.0 };
+        Some(Round { own: us_per_event(own)?, base: us_per_event(base)?, cpu })
+    };
+    let of_times = times(&own.iter().zip(base).filter_map(round).collect::<Vec<Round>>())?;
+    Some(Location { mean: -of_times.mean, ..of_times })
 }
 
-/// How long a turn takes.
-fn median_us(slices: &[Slice]) -> Option<f64> {
-    let mut lengths: Vec<f64> = slices.iter().map(|slice| slice.elapsed_us).collect();
-    lengths.sort_by(f64::total_cmp);
-    lengths.get(lengths.len() / 2).copied()
-}
-
-/// Events and microseconds.
-fn rate_parts(slice: &Slice) -> Option<(f64, f64)> {
-    (slice.events > 0 && slice.elapsed_us > 0.0).then_some((slice.events as f64, slice.elapsed_us))
-}
-
-/// CPU microseconds of the sessions, and events.
-fn sessions_us_parts(slice: &Slice) -> Option<(f64, f64)> {
-    let us = slice.sessions_cpu_us.filter(|us| *us > 0.0)?;
-    (slice.events > 0).then_some((us, slice.events as f64))
-}
-
-/// The location of the logarithms of slices' figures.
-fn location_of(slices: &[Slice], of: Parts) -> Option<Location> {
-    let lns = slices.iter().filter_map(of).map(|(above, below)| (above / below).ln());
+/// The logarithm of the ratio of sessions' CPU time, over rounds in which both arms have some.
+fn cpu_ratio(own: &[Slice], base: &[Slice]) -> Option<Location> {
+    let both = own.iter().zip(base);
+    let lns = both.filter_map(|(own, base)| Some((sessions_us(own)? / sessions_us(base)?).ln()));
     location(&lns.collect::<Vec<f64>>())
 }
 
+fn us_per_event(slice: &Slice) -> Option<f64> {
+    (slice.events > 0 && slice.elapsed_us > 0.0).then_some(slice.elapsed_us / slice.events as f64)
+}
+
+/// CPU time of the sessions for an event.
+fn sessions_us(slice: &Slice) -> Option<f64> {
+    let us = slice.sessions_cpu_us.filter(|us| *us > 0.0)?;
+    (slice.events > 0).then_some(us / slice.events as f64)
+}
+
+/// The location of the logarithms of slices' figures.
+fn location_of(slices: &[Slice], of: fn(&Slice) -> Option<f64>) -> Option<Location> {
+    location(&slices.iter().filter_map(of).map(f64::ln).collect::<Vec<f64>>())
+}
+
 fn cpu_us_per_event(window: &Recorded<Window>, ratio: Location, base: &[Slice]) -> Option<f64> {
-    let of_base = location_of(base, sessions_us_parts)?;
+    let of_base = location_of(base, sessions_us)?;
     let all = window.metric("server_cpu_us")?;
     if window.connections.is_empty() {
         return None;
@@ -164,4 +153,31 @@ fn cpu_us_per_event(window: &Recorded<Window>, ratio: Location, base: &[Slice]) 
     let sessions: f64 = window.connections.iter().map(|one| one.cpu_us).sum();
     let others = (all - sessions).max(0.0) / events_of(window);
     Some((of_base.mean + ratio.mean).exp() + others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(events: u64, us: f64, sessions_cpu_us: Option<f64>) -> Slice {
+        Slice { events, elapsed_us: us, sessions_cpu_us, ..Slice::default() }
+    }
+
+    #[test]
+    fn slower_turns_have_a_lower_rate_whether_cpu_time_is_known_or_not() {
+        let dear = |round: usize| if round.is_multiple_of(2) { 1.0 } else { 3.0 };
+        let slices = |us: f64, cpu: Option<f64>, last: u64| -> Vec<Slice> {
+            let one = |round| slice(100, us * dear(round), cpu.map(|cpu| cpu * dear(round)));
+            (0..10).map(one).chain([slice(last, us, cpu)]).collect()
+        };
+        let ratio =
+            |own: &[Slice], base: &[Slice]| rate_ratio(own, base).map(|ratio| (ratio.mean, ratio.rounds));
+        let known = ratio(&slices(8000.0, Some(5000.0), 0), &slices(5000.0, Some(2500.0), 9)).unwrap();
+        assert!((known.0 - (5.0f64 / 8.0).ln()).abs() < 1e-9 && known.1 == 10, "{known:?}");
+        let unknown = ratio(&slices(4000.0, None, 5), &slices(5000.0, None, 0)).unwrap();
+        assert!(unknown.0 > 0.0 && unknown.1 == 10, "{unknown:?}");
+        let cpu = cpu_ratio(&slices(8000.0, Some(5000.0), 0), &slices(5000.0, Some(2500.0), 9)).unwrap();
+        assert!((cpu.mean - 2.0f64.ln()).abs() < 1e-9 && cpu.rounds == 10, "{cpu:?}");
+        assert_eq!(rate_ratio(&[], &[]), None);
+    }
 }
