@@ -26,7 +26,7 @@ const PLAIN_MAX: usize = 64;
 
 /// Whether words are of the bits in which keys differ, not of all bits. That takes a processor that is quick at it.
 pub(crate) fn packs() -> bool {
-    pext::is_fast() || cfg!(miri)
+    pext::level() >= pext::PEXT || cfg!(miri)
 }
 
 /// Asks for what the load of entry `i` plus a distance will read: at twice the distance for what says where the key
@@ -141,49 +141,60 @@ pub(crate) struct Passed {
     pub(crate) redo: usize,
 }
 
-/// One of two ways to load, so that the compiler makes the best of each.
-macro_rules! fast_or_not {
+/// One of three ways to load, by what the processor has, so that the compiler makes the best of each.
+macro_rules! by_level {
     ($(
         $(#[$doc:meta])*
-        [$($unsafe:tt)?] $name:ident, $fast:ident => $work:ident ($($arg:ident: $kind:ty),*) -> $result:ty;
+        [$($unsafe:tt)?] $name:ident, $pext:ident, $masked:ident =>
+            $work:ident ($($arg:ident: $kind:ty),*) -> $result:ty;
     )*) => {$(
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         #[target_feature(enable = "bmi2")]
-        unsafe fn $fast<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, $($arg: $kind),*) -> $result {
+        unsafe fn $pext<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, $($arg: $kind),*) -> $result {
             // SAFETY: the caller promised what `work` asks for, and asked the processor.
-            unsafe { $work::<K, true>(finder, $($arg),*) }
+            unsafe { $work::<K, { pext::PEXT }>(finder, $($arg),*) }
+        }
+
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[target_feature(enable = "bmi2,avx512bw,avx512vl")]
+        unsafe fn $masked<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, $($arg: $kind),*) -> $result {
+            // SAFETY: as above.
+            unsafe { $work::<K, { pext::MASKED }>(finder, $($arg),*) }
         }
 
         $(#[$doc])*
         pub(crate) $($unsafe)? fn $name<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, $($arg: $kind),*) -> $result {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            if pext::is_fast() {
-                // SAFETY: the caller promised what `work` asks for, and the processor has the instruction.
-                return unsafe { $fast(finder, $($arg),*) };
+            // SAFETY: the caller promised what `work` asks for, and the processor has what its level says.
+            unsafe {
+                match pext::level() {
+                    #[cfg(all(target_arch = "x86_64", not(miri)))]
+                    pext::MASKED => $masked(finder, $($arg),*),
+                    #[cfg(all(target_arch = "x86_64", not(miri)))]
+                    pext::PEXT => $pext(finder, $($arg),*),
+                    _ => $work::<K, { pext::PLAIN }>(finder, $($arg),*),
+                }
             }
-            // SAFETY: the caller promised it.
-            unsafe { $work::<K, false>(finder, $($arg),*) }
         }
     )*};
 }
 
-fast_or_not! {
+by_level! {
     /// Makes the entries of rows `first` and so on. Weakens the window where a key does not fit. None if a key lies too
     /// far off for the finder; then the entries are of no use.
-    [] make, make_fast =>
+    [] make, make_pext, make_masked =>
         make_as(entries: &mut [Entry], first: u32, window: &mut Window<'k>) -> Option<Passed>;
     /// Loads the words of entries whose keys share the bytes before the window's base. Weakens the window where a key
     /// does not fit.
     ///
     /// # Safety
     /// As of `Finder::key`, for each entry.
-    [unsafe] load, load_fast => load_as(entries: &mut [Entry], window: &mut Window<'k>) -> Passed;
+    [unsafe] load, load_pext, load_masked => load_as(entries: &mut [Entry], window: &mut Window<'k>) -> Passed;
 }
 
 /// # Safety
 /// As of `extract`.
 #[inline(always)]
-unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
+unsafe fn make_as<'k, K: Keys + ?Sized, const LEVEL: u8>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     first: u32,
@@ -194,18 +205,18 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
         // SAFETY: the caller asked the processor.
         let stopped = unsafe {
             match window.way() {
-                1 => make_while_fit::<K, FAST, 1>(finder, entries, redo, first, window, &mut common),
-                2 => make_while_fit::<K, FAST, 2>(finder, entries, redo, first, window, &mut common),
+                1 => make_while_fit::<K, LEVEL, 1>(finder, entries, redo, first, window, &mut common),
+                2 => make_while_fit::<K, LEVEL, 2>(finder, entries, redo, first, window, &mut common),
                 RANKED_ONE => {
-                    make_while_fit::<K, FAST, RANKED_ONE>(finder, entries, redo, first, window, &mut common)
+                    make_while_fit::<K, LEVEL, RANKED_ONE>(finder, entries, redo, first, window, &mut common)
                 }
                 RANKED_TWO => {
-                    make_while_fit::<K, FAST, RANKED_TWO>(finder, entries, redo, first, window, &mut common)
+                    make_while_fit::<K, LEVEL, RANKED_TWO>(finder, entries, redo, first, window, &mut common)
                 }
                 TWINNED_TWO => {
-                    make_while_fit::<K, FAST, TWINNED_TWO>(finder, entries, redo, first, window, &mut common)
+                    make_while_fit::<K, LEVEL, TWINNED_TWO>(finder, entries, redo, first, window, &mut common)
                 }
-                _ => make_while_fit::<K, FAST, 0>(finder, entries, redo, first, window, &mut common),
+                _ => make_while_fit::<K, LEVEL, 0>(finder, entries, redo, first, window, &mut common),
             }
         };
         let Some((place, key)) = stopped else {
@@ -223,7 +234,7 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
 /// # Safety
 /// As of `Window::head`.
 #[inline(always)]
-unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usize>(
+unsafe fn make_while_fit<'k, K: Keys + ?Sized, const LEVEL: u8, const WAY: usize>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     from: usize,
@@ -238,7 +249,7 @@ unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usiz
     for (row, entry) in (first + from as u32..).zip(&mut entries[from..]) {
         let key = finder.keys.key(row as usize);
         // SAFETY: the caller promised it.
-        let (head, fits) = unsafe { window.head::<FAST, WAY>(key, depth, finder.flip) };
+        let (head, fits) = unsafe { window.head::<LEVEL, WAY>(key, depth, finder.flip) };
         let Some(made) = finder.entry(head, row, key).filter(|_| fits) else {
             stopped = Some(((row - first) as usize, key));
             break;
@@ -253,7 +264,7 @@ unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usiz
 /// # Safety
 /// As of `Finder::key`, for each entry, and of `extract`.
 #[inline(always)]
-unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
+unsafe fn load_as<'k, K: Keys + ?Sized, const LEVEL: u8>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     window: &mut Window<'k>,
@@ -267,18 +278,18 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
         // SAFETY: the caller promised it, and asked the processor.
         let stopped = unsafe {
             match window.way() {
-                1 => load_while_fit::<K, FAST, 1>(finder, entries, redo, window, &mut common),
-                2 => load_while_fit::<K, FAST, 2>(finder, entries, redo, window, &mut common),
+                1 => load_while_fit::<K, LEVEL, 1>(finder, entries, redo, window, &mut common),
+                2 => load_while_fit::<K, LEVEL, 2>(finder, entries, redo, window, &mut common),
                 RANKED_ONE => {
-                    load_while_fit::<K, FAST, RANKED_ONE>(finder, entries, redo, window, &mut common)
+                    load_while_fit::<K, LEVEL, RANKED_ONE>(finder, entries, redo, window, &mut common)
                 }
                 RANKED_TWO => {
-                    load_while_fit::<K, FAST, RANKED_TWO>(finder, entries, redo, window, &mut common)
+                    load_while_fit::<K, LEVEL, RANKED_TWO>(finder, entries, redo, window, &mut common)
                 }
                 TWINNED_TWO => {
-                    load_while_fit::<K, FAST, TWINNED_TWO>(finder, entries, redo, window, &mut common)
+                    load_while_fit::<K, LEVEL, TWINNED_TWO>(finder, entries, redo, window, &mut common)
                 }
-                _ => load_while_fit::<K, FAST, 0>(finder, entries, redo, window, &mut common),
+                _ => load_while_fit::<K, LEVEL, 0>(finder, entries, redo, window, &mut common),
             }
         };
         let Some((place, key)) = stopped else {
@@ -294,7 +305,7 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
 /// # Safety
 /// As of `Finder::key`, for each entry, and of `Window::head`.
 #[inline(always)]
-unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usize>(
+unsafe fn load_while_fit<'k, K: Keys + ?Sized, const LEVEL: u8, const WAY: usize>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     from: usize,
@@ -310,7 +321,7 @@ unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usiz
         // SAFETY: the caller promised it.
         let key = unsafe { finder.key(entry) };
         // SAFETY: the caller promised it.
-        let (head, fits) = unsafe { window.head::<FAST, WAY>(key, window.depth, finder.flip) };
+        let (head, fits) = unsafe { window.head::<LEVEL, WAY>(key, window.depth, finder.flip) };
         if !fits {
             stopped = Some((place, key));
             break;

@@ -14,7 +14,7 @@
 //! before still does; only words that were made before have to be made anew.
 
 use crate::alphabet::{Twins, narrowed};
-use crate::bytes::{chunk, chunk_and_mask, common_prefix, equal, two_chunks_and_masks};
+use crate::bytes::{chunk, chunk_and_mask, chunk_by, common_prefix, equal, two_chunks_by};
 use crate::entry::{LENGTH_MAX, WORD_BITS, WORD_SHIFT, head_of};
 use crate::pext::extract;
 use crate::ranks::Ranks;
@@ -245,7 +245,7 @@ impl<'k> Window<'k> {
     /// # Safety
     /// As of `extract`. `WAY` is what `way` says, or 0. `depth` is the window's, known to the compiler where it can be.
     #[inline(always)]
-    pub(crate) unsafe fn head<const FAST: bool, const WAY: usize>(
+    pub(crate) unsafe fn head<const LEVEL: u8, const WAY: usize>(
         &self,
         key: &[u8],
         depth: usize,
@@ -255,8 +255,10 @@ impl<'k> Window<'k> {
         let mut add = |its: &Chunk, bytes: u64, mask: u64| {
             differs |= (bytes ^ its.model) & its.check & mask;
             // SAFETY: the caller promised it.
-            word |= unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
+            word |= unsafe { extract::<LEVEL>(bytes, its.take) } << (its.shift & 63);
         };
+        // SAFETY: as above.
+        let one_chunk = |at: usize| unsafe { chunk_by::<LEVEL>(key, at) };
         let ranked = |(bytes, mask): (u64, u64)| match &self.ranks {
             Some(ranks) => {
                 let (number, misfits) = ranks.number(bytes, mask);
@@ -267,7 +269,7 @@ impl<'k> Window<'k> {
         let (mut its_word, mut misfits) = (0, 0);
         let starts = match WAY {
             1 | RANKED_ONE => {
-                let (bytes, mask) = chunk_and_mask(key, depth);
+                let (bytes, mask) = one_chunk(depth);
                 if WAY == RANKED_ONE {
                     (its_word, misfits) = ranked((bytes, mask));
                 } else {
@@ -276,7 +278,8 @@ impl<'k> Window<'k> {
                 true
             }
             2 | RANKED_TWO | TWINNED_TWO => {
-                let (bytes, masks) = two_chunks_and_masks(key, depth);
+                // SAFETY: as above.
+                let (bytes, masks) = unsafe { two_chunks_by::<LEVEL>(key, depth) };
                 if WAY == RANKED_TWO {
                     (its_word, misfits) = ranked((bytes[0], masks[0]));
                 } else {
@@ -308,14 +311,14 @@ impl<'k> Window<'k> {
                     }
                 } else {
                     for (number, its) in chunks.iter().enumerate() {
-                        let (bytes, mask) = chunk_and_mask(key, depth + 8 * number);
+                        let (bytes, mask) = one_chunk(depth + 8 * number);
                         add(its, bytes, mask);
                         misfits |= told(its, bytes) & mask;
                     }
                 }
                 // Then the first of the chunks took nothing, and there are no twins.
                 if self.ranks.is_some() {
-                    (its_word, misfits) = ranked(chunk_and_mask(key, depth));
+                    (its_word, misfits) = ranked(one_chunk(depth));
                 }
                 let jump = depth - self.base;
                 match key.get(self.base..depth) {
@@ -365,22 +368,23 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::pext::PLAIN;
 
     /// The head of a key that fits, the same by each way that the window allows.
     fn head(window: &Window<'_>, key: &[u8]) -> Option<u64> {
         // SAFETY: nothing is asked of the processor.
-        let (head, fits) = unsafe { window.head::<false, 0>(key, window.depth, 0) };
+        let (head, fits) = unsafe { window.head::<PLAIN, 0>(key, window.depth, 0) };
         let simple = match window.way() {
             // SAFETY: as above.
-            1 => unsafe { window.head::<false, 1>(key, window.depth, 0) },
+            1 => unsafe { window.head::<PLAIN, 1>(key, window.depth, 0) },
             // SAFETY: as above.
-            2 => unsafe { window.head::<false, 2>(key, window.depth, 0) },
+            2 => unsafe { window.head::<PLAIN, 2>(key, window.depth, 0) },
             // SAFETY: as above.
-            RANKED_ONE => unsafe { window.head::<false, RANKED_ONE>(key, window.depth, 0) },
+            RANKED_ONE => unsafe { window.head::<PLAIN, RANKED_ONE>(key, window.depth, 0) },
             // SAFETY: as above.
-            RANKED_TWO => unsafe { window.head::<false, RANKED_TWO>(key, window.depth, 0) },
+            RANKED_TWO => unsafe { window.head::<PLAIN, RANKED_TWO>(key, window.depth, 0) },
             // SAFETY: as above.
-            TWINNED_TWO => unsafe { window.head::<false, TWINNED_TWO>(key, window.depth, 0) },
+            TWINNED_TWO => unsafe { window.head::<PLAIN, TWINNED_TWO>(key, window.depth, 0) },
             _ => (head, fits),
         };
         assert_eq!((fits, fits.then_some(head)), (simple.1, fits.then_some(simple.0)), "{window:?}");
