@@ -52,8 +52,8 @@ pub(crate) fn two_chunks_and_masks(key: &[u8], at: usize) -> ([u64; 2], [u64; 2]
     ([(bytes >> 64) as u64, bytes as u64], MASKS[key.len().saturating_sub(at).min(LONG)])
 }
 
-/// As `chunk_and_mask`. From `MASKED` on one load reads what is the key's and nothing else, whatever there is. Long keys
-/// have all of it most often, and a load of all is quicker.
+/// As `chunk_and_mask`. From `MASKED` on one load reads what is the key's and nothing else, whatever there is. Long
+/// keys have all of it most often, and a load of all is quicker.
 ///
 /// # Safety
 /// `LEVEL` is at most what `pext::level` says.
