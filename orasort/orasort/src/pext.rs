@@ -4,6 +4,7 @@
 /// Levels of what a processor has: nothing that is asked for, `pext` that is quick, and loads with a mask too.
 pub(crate) const PLAIN: u8 = 0;
 pub(crate) const PEXT: u8 = 1;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) const MASKED: u8 = 2;
 
 /// The bits of `from` that `mask` has, moved together at the bottom. From `PEXT` on by the processor's instruction.
