@@ -16,13 +16,31 @@ use crate::scratch::Scratch;
 use crate::small::{is_tiny, sort_as_std};
 use crate::{Options, Order};
 
-/// A number that keys are sorted as.
-trait Number: Copy + Ord + Not<Output = Self> {
-    /// The number of an upper word and the one below it, for which there may be no room.
-    fn of(upper: u64, lower: u64) -> Self;
-
-    /// One of the two.
+/// What digits are cut from.
+pub(crate) trait Words: Copy + Ord {
+    /// The upper word, or the one below it, for which there may be no room. Those whose words are equal are equal, or
+    /// are in order where they come from.
     fn word(self, lower: bool) -> u64;
+}
+
+impl Words for u64 {
+    #[inline(always)]
+    fn word(self, lower: bool) -> u64 {
+        if lower { 0 } else { self }
+    }
+}
+
+impl Words for u128 {
+    #[inline(always)]
+    fn word(self, lower: bool) -> u64 {
+        if lower { self as u64 } else { (self >> 64) as u64 }
+    }
+}
+
+/// A number that keys are sorted as.
+trait Number: Words + Not<Output = Self> {
+    /// The number of two words.
+    fn of(upper: u64, lower: u64) -> Self;
 }
 
 impl Number for u64 {
@@ -30,22 +48,12 @@ impl Number for u64 {
     fn of(upper: u64, _: u64) -> u64 {
         upper
     }
-
-    #[inline(always)]
-    fn word(self, lower: bool) -> u64 {
-        if lower { 0 } else { self }
-    }
 }
 
 impl Number for u128 {
     #[inline(always)]
     fn of(upper: u64, lower: u64) -> u128 {
         u128::from(upper) << 64 | u128::from(lower)
-    }
-
-    #[inline(always)]
-    fn word(self, lower: bool) -> u64 {
-        if lower { self as u64 } else { (self >> 64) as u64 }
     }
 }
 
@@ -136,7 +144,7 @@ fn sort_as<const N: usize, T: Number>(both: &mut [T], items: &mut [[u8; N]], ord
     for (number, item) in numbers.iter_mut().zip(items.iter()) {
         *number = turned(T::of(chunk(item, 0), chunk(item, 8)));
     }
-    split(numbers, free, true, &mut Vec::new(), 0);
+    sort_numbers(numbers, free);
     for (number, item) in numbers.iter().zip(items) {
         let number = turned(*number);
         let words = [false, true].map(|lower| number.word(lower).to_be_bytes());
@@ -144,8 +152,13 @@ fn sort_as<const N: usize, T: Number>(both: &mut [T], items: &mut [[u8; N]], ord
     }
 }
 
+/// Sorts numbers, with as many that are free.
+pub(crate) fn sort_numbers<T: Words>(numbers: &mut [T], free: &mut [T]) {
+    split(numbers, free, true, &mut Vec::new(), 0);
+}
+
 /// Sorts numbers; they end where they are, or in `free`. `counts` has memory for each level of splits.
-fn split<T: Number>(numbers: &mut [T], free: &mut [T], stay: bool, counts: &mut Vec<Vec<u32>>, level: usize) {
+fn split<T: Words>(numbers: &mut [T], free: &mut [T], stay: bool, counts: &mut Vec<Vec<u32>>, level: usize) {
     let (lower, varying) = varying(numbers);
     if varying == 0 || !scatter(numbers, free, lower, varying, counts, level) {
         numbers.sort_unstable();
@@ -170,7 +183,7 @@ fn split<T: Number>(numbers: &mut [T], free: &mut [T], stay: bool, counts: &mut 
 }
 
 /// Sorts numbers that are near to their places; they end where they are, or in `home`.
-fn finish<T: Number>(numbers: &mut [T], home: &mut [T], go_home: bool) {
+fn finish<T: Words>(numbers: &mut [T], home: &mut [T], go_home: bool) {
     insertion_sort_by(numbers, |a, b| a < b);
     if go_home {
         home.copy_from_slice(numbers);
@@ -178,7 +191,7 @@ fn finish<T: Number>(numbers: &mut [T], home: &mut [T], go_home: bool) {
 }
 
 /// The bits in which numbers differ in their upper word, or, if there are none, in their lower word.
-fn varying<T: Number>(numbers: &[T]) -> (bool, u64) {
+fn varying<T: Words>(numbers: &[T]) -> (bool, u64) {
     let of_word = |lower| varying_bits(numbers.iter().map(|number| number.word(lower)));
     match of_word(false) {
         0 => (true, of_word(true)),
@@ -188,7 +201,7 @@ fn varying<T: Number>(numbers: &[T]) -> (bool, u64) {
 
 /// Scatters numbers by the first bits that vary; `counts[level]` has then where each bucket ends. False if they were
 /// not scattered, for too few would leave the largest bucket.
-fn scatter<T: Number>(
+fn scatter<T: Words>(
     numbers: &[T],
     free: &mut [T],
     lower: bool,

@@ -52,6 +52,56 @@ pub(crate) fn two_chunks_and_masks(key: &[u8], at: usize) -> ([u64; 2], [u64; 2]
     ([(bytes >> 64) as u64, bytes as u64], MASKS[key.len().saturating_sub(at).min(LONG)])
 }
 
+/// As `chunk_and_mask`. From `MASKED` on one load reads what is the key's and nothing else, whatever there is. Long
+/// keys have all of it most often, and a load of all is quicker.
+///
+/// # Safety
+/// `LEVEL` is at most what `pext::level` says.
+#[inline(always)]
+pub(crate) unsafe fn chunk_by<const LEVEL: u8>(key: &[u8], at: usize) -> (u64, u64) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if LEVEL >= crate::pext::MASKED && key.len() < LONG {
+        let left = key.len().saturating_sub(at).min(8);
+        // SAFETY: the caller promised that the processor has it.
+        let bytes = unsafe { up_to_sixteen(key, at, left) };
+        return ((bytes >> 64) as u64, MASKS[left][0]);
+    }
+    chunk_and_mask(key, at)
+}
+
+/// As `two_chunks_and_masks`, likewise.
+///
+/// # Safety
+/// As of `chunk_by`.
+#[inline(always)]
+pub(crate) unsafe fn two_chunks_by<const LEVEL: u8>(key: &[u8], at: usize) -> ([u64; 2], [u64; 2]) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if LEVEL >= crate::pext::MASKED && key.len() < 2 * LONG {
+        let left = key.len().saturating_sub(at).min(LONG);
+        // SAFETY: the caller promised that the processor has it.
+        let bytes = unsafe { up_to_sixteen(key, at, left) };
+        return ([(bytes >> 64) as u64, bytes as u64], MASKS[left]);
+    }
+    two_chunks_and_masks(key, at)
+}
+
+/// So many bytes of a key from `at` on, at most sixteen and no more than there are, at the top of a number.
+///
+/// # Safety
+/// The processor has loads with a mask.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+unsafe fn up_to_sixteen(key: &[u8], at: usize, count: usize) -> u128 {
+    use core::arch::x86_64::{__m128i, _mm_maskz_loadu_epi8};
+    debug_assert!(count <= LONG && (count == 0 || at + count <= key.len()));
+    let mask = ((1u32 << count) - 1) as u16;
+    // SAFETY: the caller promised it. What the mask leaves out is not read, and all else is the key's.
+    unsafe {
+        let bytes = _mm_maskz_loadu_epi8(mask, key.as_ptr().wrapping_add(at).cast());
+        core::mem::transmute::<__m128i, u128>(bytes).swap_bytes()
+    }
+}
+
 /// The masks of two chunks of which so many bytes are the key's.
 const MASKS: [[u64; 2]; LONG + 1] = {
     let mut masks = [[0; 2]; LONG + 1];
@@ -176,6 +226,8 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    use crate::pext::{MASKED, level};
 
     /// Of any key and place, what lies there, and zeros.
     #[test]
@@ -192,6 +244,14 @@ mod tests {
                 let each = [at, at + 8].map(|at| chunk_and_mask(&key[..len], at));
                 let both = (each.map(|chunk| chunk.0), each.map(|chunk| chunk.1));
                 assert_eq!(two_chunks_and_masks(&key[..len], at), both, "{len} {at}");
+                #[cfg(all(target_arch = "x86_64", not(miri)))]
+                if level() >= MASKED {
+                    // SAFETY: the processor has it.
+                    unsafe {
+                        assert_eq!(chunk_by::<MASKED>(&key[..len], at), each[0], "{len} {at}");
+                        assert_eq!(two_chunks_by::<MASKED>(&key[..len], at), both, "{len} {at}");
+                    }
+                }
             }
             // Eight times as far is more than a shift can count.
             assert_eq!(two_chunks_and_masks(&key[..len], 1 << 29 | 1), ([0; 2], [0; 2]), "{len}");

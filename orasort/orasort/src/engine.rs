@@ -37,7 +37,7 @@ use core::hint::select_unpredictable;
 
 use crate::Options;
 use crate::digit::Digit;
-use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, head, is_open, is_tie, length, row, with_head};
+use crate::entry::{Entry, LENGTH_MAX, ORDER_MASK, WORD_BITS, head, is_open, is_tie, length, row, with_head};
 use crate::finder::Finder;
 use crate::insertion::{INSERTION_MAX, insertion_sort};
 use crate::keys::Keys;
@@ -268,7 +268,7 @@ impl<'k, K: Keys + ?Sized> Engine<'k, K> {
     /// Makes the entries of all keys, and returns the bits in which heads differ.
     fn make(&mut self, sides: &mut Sides<'_>, range: &mut Range) -> u64 {
         let entries = range.of_mut(sides);
-        let mut window = guess_fresh(&self.finder, entries.len(), self.packed);
+        let mut window = guess_fresh(&self.finder, entries.len(), self.packed, WORD_BITS);
         loop {
             if let Some(passed) = make(&self.finder, entries, 0, &mut window) {
                 // SAFETY: the entries were just made.

@@ -7,8 +7,9 @@
 //! To read the core, in this order: `entry` (sixteen bytes that order as a key does), `window` (which bits of a key an
 //! entry has), `finder` (where the key lies), `load` (words for a partition, one touch a key), `digit` (the radix
 //! step), `engine` (what is done to which range, and in which order), `runs` and `nearly` (keys in order already, or
-//! but for a few), `grouped` (keys beside which those lie that they share most with), `small` (few keys), `permute`
-//! (items follow their rows), `arrays` (keys that are their own items). The README tells the whole in a page.
+//! but for a few), `grouped` (keys beside which those lie that they share most with), `small` (few keys), `short`
+//! (short keys), `permute` (items follow their rows), `arrays` (keys that are their own items). The README tells the
+//! whole in a page.
 //!
 //! Costs, with n keys and D bytes that tell them apart: O(n log n + D / 6) for all keys but such as make every radix
 //! step of a large range split off little, which cost up to seven steps for each six bytes; 32 bytes of scratch a key;
@@ -49,6 +50,7 @@ mod ranks;
 pub mod row;
 mod runs;
 mod scratch;
+mod short;
 mod small;
 mod sorted;
 mod sorter;

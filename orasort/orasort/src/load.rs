@@ -7,7 +7,7 @@
 
 use core::ops::Range;
 
-use crate::entry::{Entry, head, is_tie, with_head};
+use crate::entry::{Entry, WORD_BITS, head, is_tie, with_head};
 use crate::finder::Finder;
 use crate::keys::Keys;
 use crate::pext;
@@ -26,7 +26,7 @@ const PLAIN_MAX: usize = 64;
 
 /// Whether words are of the bits in which keys differ, not of all bits. That takes a processor that is quick at it.
 pub(crate) fn packs() -> bool {
-    pext::is_fast() || cfg!(miri)
+    pext::level() >= pext::PEXT || cfg!(miri)
 }
 
 /// Asks for what the load of entry `i` plus a distance will read: at twice the distance for what says where the key
@@ -62,23 +62,30 @@ fn samples(len: usize) -> impl Iterator<Item = usize> + Clone {
 }
 
 /// A window guessed from a few of `len` keys, one at least, that share `base` bytes.
-fn guess<'k>(len: usize, base: usize, packed: bool, key: impl Fn(usize) -> &'k [u8]) -> Window<'k> {
+fn guess<'k>(
+    len: usize,
+    base: usize,
+    packed: bool,
+    room: u32,
+    key: impl Fn(usize) -> &'k [u8],
+) -> Window<'k> {
     let mut its_samples: [&[u8]; SAMPLES_MAX + 1] = [&[]; SAMPLES_MAX + 1];
     let mut count = 0;
     for (sample, place) in its_samples.iter_mut().zip(samples(len)) {
         *sample = key(place).get(base..).unwrap_or(&[]);
         count += 1;
     }
-    Window::guess(base, &its_samples[..count], packed && len > PLAIN_MAX)
+    Window::guess(base, &its_samples[..count], packed && len > PLAIN_MAX, room)
 }
 
-/// A window guessed for the first `len` keys of the list, one at least.
+/// A window guessed for the first `len` keys of the list, one at least, of words with room for so many bits.
 pub(crate) fn guess_fresh<'k, K: Keys + ?Sized>(
     finder: &Finder<'k, K>,
     len: usize,
     packed: bool,
+    room: u32,
 ) -> Window<'k> {
-    guess(len, 0, packed, |row| finder.keys.key(row))
+    guess(len, 0, packed, room, |row| finder.keys.key(row))
 }
 
 /// A window guessed for entries, one at least, whose keys share `base` bytes.
@@ -95,7 +102,7 @@ pub(crate) unsafe fn guess_for<'k, K: Keys + ?Sized>(
     its_samples.clone().for_each(|entry| finder.prefetch_place(entry));
     its_samples.for_each(|entry| finder.prefetch_key(entry, base, base));
     // SAFETY: the caller promised it.
-    guess(entries.len(), base, packed, |place| unsafe { finder.key(entries[place]) })
+    guess(entries.len(), base, packed, WORD_BITS, |place| unsafe { finder.key(entries[place]) })
 }
 
 /// What all heads have in common, found while they pass by.
@@ -141,51 +148,84 @@ pub(crate) struct Passed {
     pub(crate) redo: usize,
 }
 
-/// One of two ways to load, so that the compiler makes the best of each.
-macro_rules! fast_or_not {
+/// One of three ways to load, by what the processor has, so that the compiler makes the best of each.
+macro_rules! by_level {
     ($(
         $(#[$doc:meta])*
-        [$($unsafe:tt)?] $name:ident, $fast:ident => $work:ident ($($arg:ident: $kind:ty),*) -> $result:ty;
+        [$($unsafe:tt)?] $name:ident [$($param:ident: $bound:ident)?], $pext:ident, $masked:ident =>
+            $work:ident ($($arg:ident: $kind:ty),*) -> $result:ty;
     )*) => {$(
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         #[target_feature(enable = "bmi2")]
-        unsafe fn $fast<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, $($arg: $kind),*) -> $result {
+        unsafe fn $pext<'k, K: Keys + ?Sized $(, $param: $bound)?>(
+            finder: &Finder<'k, K>,
+            $($arg: $kind),*
+        ) -> $result {
             // SAFETY: the caller promised what `work` asks for, and asked the processor.
-            unsafe { $work::<K, true>(finder, $($arg),*) }
+            unsafe { $work::<K, $($param,)? { pext::PEXT }>(finder, $($arg),*) }
+        }
+
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[target_feature(enable = "bmi2,avx512bw,avx512vl")]
+        unsafe fn $masked<'k, K: Keys + ?Sized $(, $param: $bound)?>(
+            finder: &Finder<'k, K>,
+            $($arg: $kind),*
+        ) -> $result {
+            // SAFETY: as above.
+            unsafe { $work::<K, $($param,)? { pext::MASKED }>(finder, $($arg),*) }
         }
 
         $(#[$doc])*
-        pub(crate) $($unsafe)? fn $name<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, $($arg: $kind),*) -> $result {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            if pext::is_fast() {
-                // SAFETY: the caller promised what `work` asks for, and the processor has the instruction.
-                return unsafe { $fast(finder, $($arg),*) };
+        pub(crate) $($unsafe)? fn $name<'k, K: Keys + ?Sized $(, $param: $bound)?>(
+            finder: &Finder<'k, K>,
+            $($arg: $kind),*
+        ) -> $result {
+            // SAFETY: the caller promised what `work` asks for, and the processor has what its level says.
+            unsafe {
+                match pext::level() {
+                    #[cfg(all(target_arch = "x86_64", not(miri)))]
+                    pext::MASKED => $masked(finder, $($arg),*),
+                    #[cfg(all(target_arch = "x86_64", not(miri)))]
+                    pext::PEXT => $pext(finder, $($arg),*),
+                    _ => $work::<K, $($param,)? { pext::PLAIN }>(finder, $($arg),*),
+                }
             }
-            // SAFETY: the caller promised it.
-            unsafe { $work::<K, false>(finder, $($arg),*) }
         }
     )*};
 }
 
-fast_or_not! {
-    /// Makes the entries of rows `first` and so on. Weakens the window where a key does not fit. None if a key lies too
-    /// far off for the finder; then the entries are of no use.
-    [] make, make_fast =>
-        make_as(entries: &mut [Entry], first: u32, window: &mut Window<'k>) -> Option<Passed>;
+by_level! {
+    /// Makes what is sorted for rows `first` and so on. Weakens the window where a key does not fit. None if one can't
+    /// be made; then those before are of no use.
+    [] make [M: Made], make_pext, make_masked =>
+        make_as(made: &mut [M], first: u32, window: &mut Window<'k>) -> Option<Passed>;
     /// Loads the words of entries whose keys share the bytes before the window's base. Weakens the window where a key
     /// does not fit.
     ///
     /// # Safety
     /// As of `Finder::key`, for each entry.
-    [unsafe] load, load_fast => load_as(entries: &mut [Entry], window: &mut Window<'k>) -> Passed;
+    [unsafe] load [], load_pext, load_masked => load_as(entries: &mut [Entry], window: &mut Window<'k>) -> Passed;
+}
+
+/// What is sorted in place of keys.
+pub(crate) trait Made: Copy {
+    /// It, for a key that fits its window and that the list just gave for a row. None if there is none.
+    fn of<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, head: u64, row: u32, key: &'k [u8]) -> Option<Self>;
+}
+
+impl Made for Entry {
+    #[inline(always)]
+    fn of<'k, K: Keys + ?Sized>(finder: &Finder<'k, K>, head: u64, row: u32, key: &'k [u8]) -> Option<Self> {
+        finder.entry(head, row, key)
+    }
 }
 
 /// # Safety
 /// As of `extract`.
 #[inline(always)]
-unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
+unsafe fn make_as<'k, K: Keys + ?Sized, M: Made, const LEVEL: u8>(
     finder: &Finder<'k, K>,
-    entries: &mut [Entry],
+    made: &mut [M],
     first: u32,
     window: &mut Window<'k>,
 ) -> Option<Passed> {
@@ -194,66 +234,75 @@ unsafe fn make_as<'k, K: Keys + ?Sized, const FAST: bool>(
         // SAFETY: the caller asked the processor.
         let stopped = unsafe {
             match window.way() {
-                1 => make_while_fit::<K, FAST, 1>(finder, entries, redo, first, window, &mut common),
-                2 => make_while_fit::<K, FAST, 2>(finder, entries, redo, first, window, &mut common),
+                1 => make_while_fit::<K, M, LEVEL, 1>(finder, made, redo, first, window, &mut common),
+                2 => make_while_fit::<K, M, LEVEL, 2>(finder, made, redo, first, window, &mut common),
                 RANKED_ONE => {
-                    make_while_fit::<K, FAST, RANKED_ONE>(finder, entries, redo, first, window, &mut common)
+                    make_while_fit::<K, M, LEVEL, RANKED_ONE>(finder, made, redo, first, window, &mut common)
                 }
                 RANKED_TWO => {
-                    make_while_fit::<K, FAST, RANKED_TWO>(finder, entries, redo, first, window, &mut common)
+                    make_while_fit::<K, M, LEVEL, RANKED_TWO>(finder, made, redo, first, window, &mut common)
                 }
                 TWINNED_TWO => {
-                    make_while_fit::<K, FAST, TWINNED_TWO>(finder, entries, redo, first, window, &mut common)
+                    make_while_fit::<K, M, LEVEL, TWINNED_TWO>(finder, made, redo, first, window, &mut common)
                 }
-                _ => make_while_fit::<K, FAST, 0>(finder, entries, redo, first, window, &mut common),
+                _ => make_while_fit::<K, M, LEVEL, 0>(finder, made, redo, first, window, &mut common),
             }
         };
-        let Some((place, key)) = stopped else {
+        let Some(stopped) = stopped else {
             return Some(Passed { varying: common.varying(), redo });
         };
-        finder.entry(0, 0, key)?;
-        window.weaken(key);
-        redo = place;
+        if stopped.fits {
+            return None;
+        }
+        window.weaken(stopped.key);
+        redo = stopped.place;
     }
 }
 
-/// Makes entries from place `from` on, up to the first whose key does not fit or is too far off. Returns its place and
-/// the key: the list might give another one if it was asked again, and the window would not become weaker by that.
+/// The first key that does not fit, or of which nothing can be made. The list might give another one if it was asked
+/// again, and the window would not become weaker by that.
+struct Stopped<'k> {
+    place: usize,
+    key: &'k [u8],
+    fits: bool,
+}
+
+/// Makes what is sorted from place `from` on, up to the first for which that can't be done.
 ///
 /// # Safety
 /// As of `Window::head`.
 #[inline(always)]
-unsafe fn make_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usize>(
+unsafe fn make_while_fit<'k, K: Keys + ?Sized, M: Made, const LEVEL: u8, const WAY: usize>(
     finder: &Finder<'k, K>,
-    entries: &mut [Entry],
+    made: &mut [M],
     from: usize,
     first: u32,
     window: &Window<'k>,
     common: &mut Common,
-) -> Option<(usize, &'k [u8])> {
-    let mut its = *common;
+) -> Option<Stopped<'k>> {
+    let mut seen = *common;
     let mut stopped = None;
     // The first window of all keys begins where they begin, unless all share something.
     let depth = if WAY == 0 { window.depth } else { 0 };
-    for (row, entry) in (first + from as u32..).zip(&mut entries[from..]) {
+    for (row, place) in (first + from as u32..).zip(&mut made[from..]) {
         let key = finder.keys.key(row as usize);
         // SAFETY: the caller promised it.
-        let (head, fits) = unsafe { window.head::<FAST, WAY>(key, depth, finder.flip) };
-        let Some(made) = finder.entry(head, row, key).filter(|_| fits) else {
-            stopped = Some(((row - first) as usize, key));
+        let (head, fits) = unsafe { window.head::<LEVEL, WAY>(key, depth, finder.flip) };
+        let Some(its) = M::of(finder, head, row, key).filter(|_| fits) else {
+            stopped = Some(Stopped { place: (row - first) as usize, key, fits });
             break;
         };
-        *entry = made;
-        its.add(head);
+        *place = its;
+        seen.add(head);
     }
-    *common = its;
+    *common = seen;
     stopped
 }
 
 /// # Safety
 /// As of `Finder::key`, for each entry, and of `extract`.
 #[inline(always)]
-unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
+unsafe fn load_as<'k, K: Keys + ?Sized, const LEVEL: u8>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     window: &mut Window<'k>,
@@ -267,18 +316,18 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
         // SAFETY: the caller promised it, and asked the processor.
         let stopped = unsafe {
             match window.way() {
-                1 => load_while_fit::<K, FAST, 1>(finder, entries, redo, window, &mut common),
-                2 => load_while_fit::<K, FAST, 2>(finder, entries, redo, window, &mut common),
+                1 => load_while_fit::<K, LEVEL, 1>(finder, entries, redo, window, &mut common),
+                2 => load_while_fit::<K, LEVEL, 2>(finder, entries, redo, window, &mut common),
                 RANKED_ONE => {
-                    load_while_fit::<K, FAST, RANKED_ONE>(finder, entries, redo, window, &mut common)
+                    load_while_fit::<K, LEVEL, RANKED_ONE>(finder, entries, redo, window, &mut common)
                 }
                 RANKED_TWO => {
-                    load_while_fit::<K, FAST, RANKED_TWO>(finder, entries, redo, window, &mut common)
+                    load_while_fit::<K, LEVEL, RANKED_TWO>(finder, entries, redo, window, &mut common)
                 }
                 TWINNED_TWO => {
-                    load_while_fit::<K, FAST, TWINNED_TWO>(finder, entries, redo, window, &mut common)
+                    load_while_fit::<K, LEVEL, TWINNED_TWO>(finder, entries, redo, window, &mut common)
                 }
-                _ => load_while_fit::<K, FAST, 0>(finder, entries, redo, window, &mut common),
+                _ => load_while_fit::<K, LEVEL, 0>(finder, entries, redo, window, &mut common),
             }
         };
         let Some((place, key)) = stopped else {
@@ -294,7 +343,7 @@ unsafe fn load_as<'k, K: Keys + ?Sized, const FAST: bool>(
 /// # Safety
 /// As of `Finder::key`, for each entry, and of `Window::head`.
 #[inline(always)]
-unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usize>(
+unsafe fn load_while_fit<'k, K: Keys + ?Sized, const LEVEL: u8, const WAY: usize>(
     finder: &Finder<'k, K>,
     entries: &mut [Entry],
     from: usize,
@@ -310,7 +359,7 @@ unsafe fn load_while_fit<'k, K: Keys + ?Sized, const FAST: bool, const WAY: usiz
         // SAFETY: the caller promised it.
         let key = unsafe { finder.key(entry) };
         // SAFETY: the caller promised it.
-        let (head, fits) = unsafe { window.head::<FAST, WAY>(key, window.depth, finder.flip) };
+        let (head, fits) = unsafe { window.head::<LEVEL, WAY>(key, window.depth, finder.flip) };
         if !fits {
             stopped = Some((place, key));
             break;

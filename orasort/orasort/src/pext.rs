@@ -1,13 +1,20 @@
-//! Taking the bits of a mask out of a number: one instruction where the processor has it and is quick at it.
+//! What the processor is asked for, and taking the bits of a mask out of a number: one instruction where it has it and
+//! is quick at it.
 
-/// The bits of `from` that `mask` has, moved together at the bottom. `FAST` uses the processor's instruction.
+/// Levels of what a processor has: nothing that is asked for, `pext` that is quick, and loads with a mask too.
+pub(crate) const PLAIN: u8 = 0;
+pub(crate) const PEXT: u8 = 1;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(crate) const MASKED: u8 = 2;
+
+/// The bits of `from` that `mask` has, moved together at the bottom. From `PEXT` on by the processor's instruction.
 ///
 /// # Safety
-/// `FAST` only if [`is_fast`] says so.
+/// `LEVEL` is at most what [`level`] says.
 #[inline(always)]
-pub(crate) unsafe fn extract<const FAST: bool>(from: u64, mask: u64) -> u64 {
+pub(crate) unsafe fn extract<const LEVEL: u8>(from: u64, mask: u64) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if FAST {
+    if LEVEL >= PEXT {
         // SAFETY: the caller promised that the processor has it.
         return unsafe { core::arch::x86_64::_pext_u64(from, mask) };
     }
@@ -26,46 +33,70 @@ fn extract_runs(from: u64, mask: u64) -> u64 {
     taken
 }
 
-/// Whether the instruction is there and quick. AMD's before family 19h (Zen 3) have it and take as long as a miss of
-/// the cache.
+/// The highest level that the processor has.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-pub(crate) fn is_fast() -> bool {
+pub(crate) fn level() -> u8 {
     use core::sync::atomic::{AtomicU8, Ordering};
-    const UNKNOWN: u8 = 2;
+    const UNKNOWN: u8 = u8::MAX;
     // Under a hypervisor the question takes longer than a small sort.
-    static FAST: AtomicU8 = AtomicU8::new(UNKNOWN);
-    match FAST.load(Ordering::Relaxed) {
+    static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
+    match LEVEL.load(Ordering::Relaxed) {
         UNKNOWN => {
-            let fast = ask();
-            FAST.store(u8::from(fast), Ordering::Relaxed);
-            fast
+            let level = ask();
+            LEVEL.store(level, Ordering::Relaxed);
+            level
         }
-        known => known == 1,
+        known => known,
     }
 }
 
-/// Nowhere else is it used.
+/// Nowhere else are there others.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-pub(crate) fn is_fast() -> bool {
-    false
+pub(crate) fn level() -> u8 {
+    PLAIN
 }
 
+/// AMD's processors before family 19h (Zen 3) have `pext` and take as long as a miss of the cache.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-fn ask() -> bool {
+fn ask() -> u8 {
     // Before Rust 1.94 the question counted as unsafe.
     #[allow(unused_unsafe)]
     let cpuid = |leaf: u32| {
         // SAFETY: every processor of this architecture answers it.
         unsafe { core::arch::x86_64::__cpuid_count(leaf, 0) }
     };
+    const BMI2: u32 = 1 << 8;
+    // AVX-512 F, BW and VL.
+    const MASKS: u32 = 1 << 16 | 1 << 30 | 1 << 31;
+    const OSXSAVE: u32 = 1 << 27;
+    // The system keeps the registers of SSE, AVX and AVX-512.
+    const KEPT: u64 = 0xe6;
     let vendor = cpuid(0);
-    if vendor.eax < 7 || cpuid(7).ebx >> 8 & 1 == 0 {
-        return false;
-    }
+    let features = if vendor.eax < 7 { 0 } else { cpuid(7).ebx };
     let is_amd = vendor.ebx == u32::from_le_bytes(*b"Auth");
-    let version = cpuid(1).eax;
-    let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
-    !is_amd || family >= 0x19
+    let version = cpuid(1);
+    let family = (version.eax >> 8 & 0xf) + (version.eax >> 20 & 0xff);
+    if features & BMI2 == 0 || is_amd && family < 0x19 {
+        return PLAIN;
+    }
+    // SAFETY: the instruction is there where the system saves registers by its kind.
+    let kept = || unsafe { kept_registers() };
+    if features & MASKS == MASKS && version.ecx & OSXSAVE != 0 && kept() & KEPT == KEPT {
+        MASKED
+    } else {
+        PEXT
+    }
+}
+
+/// The kinds of registers that the system keeps.
+///
+/// # Safety
+/// The processor says that the system has the instruction.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "xsave")]
+unsafe fn kept_registers() -> u64 {
+    // SAFETY: the caller promised it.
+    unsafe { core::arch::x86_64::_xgetbv(0) }
 }
 
 #[cfg(test)]
@@ -87,9 +118,9 @@ mod tests {
             let bits = (0..64).rev().filter(|bit| mask >> bit & 1 == 1);
             let expected = bits.fold(0, |taken: u64, bit| taken << 1 | from >> bit & 1);
             assert_eq!(extract_runs(from, mask), expected, "{from:x} {mask:x}");
-            if is_fast() {
+            if level() >= PEXT {
                 // SAFETY: it is.
-                assert_eq!(unsafe { extract::<true>(from, mask) }, expected, "{from:x} {mask:x}");
+                assert_eq!(unsafe { extract::<PEXT>(from, mask) }, expected, "{from:x} {mask:x}");
             }
         }
     }

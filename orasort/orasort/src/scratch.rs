@@ -75,6 +75,12 @@ impl Scratch {
         is_there
     }
 
+    /// Makes room for two numbers of each of `len` keys, or for their rows and as many items behind those.
+    pub(crate) fn reserve_numbers<T>(&mut self, len: usize) {
+        let rows_and_items = len.div_ceil(4) + (len * size_of::<T>()).div_ceil(size_of::<Entry>()) + 1;
+        self.reserve_entries(rows_and_items.clamp(len, 2 * len), PAGES_FROM);
+    }
+
     fn reserve_entries(&mut self, count: usize, pages_from: usize) {
         if self.entries().len() < count {
             // Dropped first, so that old and new memory are not held at once.
@@ -84,7 +90,8 @@ impl Scratch {
         }
     }
 
-    fn entries(&mut self) -> &mut [Entry] {
+    /// All of it.
+    pub(crate) fn entries(&mut self) -> &mut [Entry] {
         match &mut self.block {
             Block::Heap(entries) => entries,
             Block::Pages(pages) => pages.as_mut_slice(),

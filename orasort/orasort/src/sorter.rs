@@ -12,7 +12,7 @@ use crate::scratch::Scratch;
 use crate::small::{is_for_std, is_tiny, sort_as_std};
 use crate::sorted::{Sorted, SortedLcp};
 use crate::survey::{Advice, Shape, are_runs, shape_of, survey};
-use crate::{Options, Order, arrays, few, grouped, nearly, permute, top};
+use crate::{Options, Order, arrays, few, grouped, nearly, permute, short, top};
 
 /// A sort that keeps its memory, 32 bytes a key of the largest input so far.
 ///
@@ -122,6 +122,12 @@ impl Sorter {
         match survey(&keys) {
             Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
             Advice::Sort(rows) if is_for_std(&keys, &rows) => return sort_as_std(items, key, options),
+            Advice::Sort(rows) if short::fit(&keys, &rows) => {
+                self.scratch.reserve_numbers::<T>(items.len());
+                if short::sort(&mut self.scratch, &keys, options.order) {
+                    return permute::apply(self.scratch.entries(), items);
+                }
+            }
             Advice::Sort(_) => {}
             advice => {
                 let mut own = Scratch::new();
@@ -286,6 +292,14 @@ impl Sorter {
             Advice::Few(values) => self.argsort_few(keys, values, options, rows),
             Advice::Dominant(value) => self.argsort_few(keys, &[*value], options, rows),
             Advice::Grouped => grouped::argsort(keys, options.order, rows),
+            Advice::Sort(samples) if short::fit(keys, samples) => {
+                self.scratch.reserve_numbers::<()>(rows.len());
+                if short::sort(&mut self.scratch, keys, options.order) {
+                    rows.copy_from_slice(self.scratch.numbers(rows.len()));
+                } else {
+                    self.argsort_mixed(keys, options, rows);
+                }
+            }
             Advice::Sort(_) => self.argsort_mixed(keys, options, rows),
         }
     }

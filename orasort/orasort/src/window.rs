@@ -14,8 +14,8 @@
 //! before still does; only words that were made before have to be made anew.
 
 use crate::alphabet::{Twins, narrowed};
-use crate::bytes::{chunk, chunk_and_mask, common_prefix, equal, two_chunks_and_masks};
-use crate::entry::{LENGTH_MAX, WORD_BITS, WORD_SHIFT, head_of};
+use crate::bytes::{chunk, chunk_and_mask, chunk_by, common_prefix, equal, two_chunks_by};
+use crate::entry::{LENGTH_MAX, head_of};
 use crate::pext::extract;
 use crate::ranks::Ranks;
 
@@ -50,6 +50,8 @@ pub(crate) struct Window<'k> {
     /// The bits in which keys may differ, chunk by chunk.
     differ: [u64; CHUNKS],
     packed: bool,
+    /// Bits that a word has room for.
+    room: u32,
     /// How the first chunk is taken, if it is not by its bits.
     ranks: Option<Ranks>,
     /// Bits that others of their byte tell, and which of those that may differ they are, chunk by chunk.
@@ -80,8 +82,8 @@ struct Chunk {
 
 impl<'k> Window<'k> {
     /// The window that fits `samples`, of which there is one at least, each from `base` on. If it is not `packed`,
-    /// words have all bits of their bytes.
-    pub(crate) fn guess(base: usize, samples: &[&'k [u8]], packed: bool) -> Self {
+    /// words have all bits of their bytes. A word has room for so many bits, at most `WORD_BITS`.
+    pub(crate) fn guess(base: usize, samples: &[&'k [u8]], packed: bool, room: u32) -> Self {
         // Of bytes that the model does not have, nothing can be claimed.
         let model = samples.iter().copied().max_by_key(|sample| sample.len()).unwrap_or(&[]);
         let shared = model.len().min(JUMP_BYTES_MAX);
@@ -93,6 +95,7 @@ impl<'k> Window<'k> {
             depth: base + jump,
             differ: [!0; CHUNKS],
             packed,
+            room,
             ranks: None,
             twins: None,
             told: [0; CHUNKS],
@@ -112,14 +115,15 @@ impl<'k> Window<'k> {
     /// Claims what samples show, each given from `base` on.
     fn claim(&mut self, samples: &[&[u8]]) {
         let jump = self.depth - self.base;
-        let mut bits = WORD_BITS;
+        let mut bits = self.room;
         for number in 0..self.limit / 8 {
             let at = jump + 8 * number;
             let chunks = samples.iter().map(|sample| chunk_and_mask(sample, at));
             let seen = samples.iter().fold(0, |all, sample| all | difference(sample, self.model, at));
             let differ = narrowed(chunks.clone(), seen, widen(seen));
             if number == 0 {
-                self.ranks = Ranks::fitting(chunks.clone(), differ);
+                let ranks = Ranks::fitting(chunks.clone(), differ);
+                self.ranks = ranks.filter(|ranks| ranks.bits <= self.room);
                 self.twins = if self.ranks.is_none() { Twins::of(chunks.clone(), differ) } else { None };
             }
             if let Some(twins) = &self.twins {
@@ -146,7 +150,7 @@ impl<'k> Window<'k> {
 
     /// Works out what is done with each chunk.
     fn settle(&mut self) {
-        let mut bits = WORD_BITS;
+        let mut bits = self.room;
         self.after = self.limit;
         self.used = self.limit / 8;
         for number in 0..self.used {
@@ -157,7 +161,7 @@ impl<'k> Window<'k> {
                 && let Some(ranks) = &self.ranks
             {
                 bits -= ranks.bits;
-                (its.take, its.check, its.told, its.shift) = (0, 0, 0, WORD_SHIFT + bits);
+                (its.take, its.check, its.told, its.shift) = (0, 0, 0, 64 - self.room + bits);
                 continue;
             }
             its.told = self.told[number];
@@ -168,7 +172,7 @@ impl<'k> Window<'k> {
                 its.take &= its.take - 1;
             }
             bits -= its.take.count_ones();
-            its.shift = WORD_SHIFT + bits;
+            its.shift = 64 - self.room + bits;
             if its.take != wanted {
                 // The first byte of which not all is in the word is checked, as its beginning may be in it.
                 let whole = (its.take ^ wanted).leading_zeros() as usize / 8;
@@ -245,7 +249,7 @@ impl<'k> Window<'k> {
     /// # Safety
     /// As of `extract`. `WAY` is what `way` says, or 0. `depth` is the window's, known to the compiler where it can be.
     #[inline(always)]
-    pub(crate) unsafe fn head<const FAST: bool, const WAY: usize>(
+    pub(crate) unsafe fn head<const LEVEL: u8, const WAY: usize>(
         &self,
         key: &[u8],
         depth: usize,
@@ -255,8 +259,10 @@ impl<'k> Window<'k> {
         let mut add = |its: &Chunk, bytes: u64, mask: u64| {
             differs |= (bytes ^ its.model) & its.check & mask;
             // SAFETY: the caller promised it.
-            word |= unsafe { extract::<FAST>(bytes, its.take) } << (its.shift & 63);
+            word |= unsafe { extract::<LEVEL>(bytes, its.take) } << (its.shift & 63);
         };
+        // SAFETY: as above.
+        let one_chunk = |at: usize| unsafe { chunk_by::<LEVEL>(key, at) };
         let ranked = |(bytes, mask): (u64, u64)| match &self.ranks {
             Some(ranks) => {
                 let (number, misfits) = ranks.number(bytes, mask);
@@ -267,7 +273,7 @@ impl<'k> Window<'k> {
         let (mut its_word, mut misfits) = (0, 0);
         let starts = match WAY {
             1 | RANKED_ONE => {
-                let (bytes, mask) = chunk_and_mask(key, depth);
+                let (bytes, mask) = one_chunk(depth);
                 if WAY == RANKED_ONE {
                     (its_word, misfits) = ranked((bytes, mask));
                 } else {
@@ -276,7 +282,8 @@ impl<'k> Window<'k> {
                 true
             }
             2 | RANKED_TWO | TWINNED_TWO => {
-                let (bytes, masks) = two_chunks_and_masks(key, depth);
+                // SAFETY: as above.
+                let (bytes, masks) = unsafe { two_chunks_by::<LEVEL>(key, depth) };
                 if WAY == RANKED_TWO {
                     (its_word, misfits) = ranked((bytes[0], masks[0]));
                 } else {
@@ -308,14 +315,14 @@ impl<'k> Window<'k> {
                     }
                 } else {
                     for (number, its) in chunks.iter().enumerate() {
-                        let (bytes, mask) = chunk_and_mask(key, depth + 8 * number);
+                        let (bytes, mask) = one_chunk(depth + 8 * number);
                         add(its, bytes, mask);
                         misfits |= told(its, bytes) & mask;
                     }
                 }
                 // Then the first of the chunks took nothing, and there are no twins.
                 if self.ranks.is_some() {
-                    (its_word, misfits) = ranked(chunk_and_mask(key, depth));
+                    (its_word, misfits) = ranked(one_chunk(depth));
                 }
                 let jump = depth - self.base;
                 match key.get(self.base..depth) {
@@ -365,22 +372,24 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::entry::WORD_BITS;
+    use crate::pext::PLAIN;
 
     /// The head of a key that fits, the same by each way that the window allows.
     fn head(window: &Window<'_>, key: &[u8]) -> Option<u64> {
         // SAFETY: nothing is asked of the processor.
-        let (head, fits) = unsafe { window.head::<false, 0>(key, window.depth, 0) };
+        let (head, fits) = unsafe { window.head::<PLAIN, 0>(key, window.depth, 0) };
         let simple = match window.way() {
             // SAFETY: as above.
-            1 => unsafe { window.head::<false, 1>(key, window.depth, 0) },
+            1 => unsafe { window.head::<PLAIN, 1>(key, window.depth, 0) },
             // SAFETY: as above.
-            2 => unsafe { window.head::<false, 2>(key, window.depth, 0) },
+            2 => unsafe { window.head::<PLAIN, 2>(key, window.depth, 0) },
             // SAFETY: as above.
-            RANKED_ONE => unsafe { window.head::<false, RANKED_ONE>(key, window.depth, 0) },
+            RANKED_ONE => unsafe { window.head::<PLAIN, RANKED_ONE>(key, window.depth, 0) },
             // SAFETY: as above.
-            RANKED_TWO => unsafe { window.head::<false, RANKED_TWO>(key, window.depth, 0) },
+            RANKED_TWO => unsafe { window.head::<PLAIN, RANKED_TWO>(key, window.depth, 0) },
             // SAFETY: as above.
-            TWINNED_TWO => unsafe { window.head::<false, TWINNED_TWO>(key, window.depth, 0) },
+            TWINNED_TWO => unsafe { window.head::<PLAIN, TWINNED_TWO>(key, window.depth, 0) },
             _ => (head, fits),
         };
         assert_eq!((fits, fits.then_some(head)), (simple.1, fits.then_some(simple.0)), "{window:?}");
@@ -395,19 +404,19 @@ mod tests {
                 .map(|key| key.as_bytes().to_vec())
                 .to_vec();
         let samples: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        let window = Window::guess(0, &samples, true);
+        let window = Window::guess(0, &samples, true, WORD_BITS);
         assert_eq!((window.depth, window.after), (8, 16));
         let word = head(&window, b"2024-03-31|customer-5678").expect("a key that fits") >> (64 - 24);
         assert_eq!(word, 0x31_5678);
         assert_eq!(head(&window, b"2024-03-31|Customer-5678"), None);
         // Digits, with a value for the end of the key, so that they leave room for nine more.
         let digits: [&[u8]; 2] = [b"5091338467", b"3846751290"];
-        let window = Window::guess(0, &digits, true);
+        let window = Window::guess(0, &digits, true, WORD_BITS);
         assert_eq!((window.way(), window.after), (RANKED_TWO, 16));
         let words = [&b"5"[..], b"50", b"500", b"6"].map(|key| head(&window, key).expect("digits") >> 9);
         assert!(words.is_sorted_by(|a, b| a < b));
         assert_eq!(head(&window, b"5x"), None);
-        let plain = Window::guess(0, &samples, false);
+        let plain = Window::guess(0, &samples, false, WORD_BITS);
         assert_eq!((plain.depth, plain.after), (8, 6));
     }
 
@@ -427,7 +436,7 @@ mod tests {
                 .collect();
             let drawn = keys.clone();
             let samples: Vec<&[u8]> = drawn.iter().map(Vec::as_slice).collect();
-            let window = Window::guess(0, &samples, true);
+            let window = Window::guess(0, &samples, true, WORD_BITS);
             assert_eq!((window.after, usize::from(window.twins.is_some())), (after, twins), "{window:?}");
             let other: Vec<u8> = (0..9).flat_map(|_| [alphabet[0], b'~']).collect();
             assert_eq!(head(&window, &other), None);
@@ -477,7 +486,7 @@ mod tests {
                     other.push(b'9' - n);
                 }
             }
-            let mut window = Window::guess(base, &[&model[base..], &other[base..]], case % 2 == 0);
+            let mut window = Window::guess(base, &[&model[base..], &other[base..]], case % 2 == 0, WORD_BITS);
             ranked += usize::from(window.ranks.is_some());
             let mut fitted = vec![model.clone()];
             for _ in 0..12 {

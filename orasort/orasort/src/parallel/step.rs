@@ -2,7 +2,7 @@
 
 use super::threads::for_each;
 use crate::digit::{DIGIT_BITS_LARGE, Digit};
-use crate::entry::{Entry, ORDER_MASK, head, is_open};
+use crate::entry::{Entry, ORDER_MASK, WORD_BITS, head, is_open};
 use crate::finder::Finder;
 use crate::keys::Keys;
 use crate::load::{Passed, guess_for, guess_fresh, load, make, packs, scan};
@@ -144,7 +144,7 @@ impl<'k, K: Keys + Sync + ?Sized> Shared<'k, '_, '_, K> {
     fn make(&mut self, part: &mut Part) -> u64 {
         loop {
             let finder = self.finder;
-            let window = guess_fresh(&finder, part.len(), packs());
+            let window = guess_fresh(&finder, part.len(), packs(), WORD_BITS);
             let loaded = self.of_chunks(part, |first, entries, loaded| {
                 let mut window = window.clone();
                 // Not more than `u32::MAX` rows.
