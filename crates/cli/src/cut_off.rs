@@ -2,7 +2,7 @@
 
 use crate::human;
 use rqps_model::counted;
-use rqps_store::{ActionRecord, BlockStatus, CUT_OFF, Run, Status};
+use rqps_store::{ActionRecord, Block, BlockStatus, CUT_OFF, Run, Status};
 
 /// Why a run is in its state. Of one that was cut off also when, and in what: of a schedule in the action that is
 /// `next`. Whoever killed rqps, nobody could write that down.
@@ -31,9 +31,8 @@ pub fn reason(run: &Run, next: Option<&str>) -> Option<String> {
 /// `in block 3, after new point-query`, `before block 1`
 fn in_blocks(run: &Run) -> String {
     let last = run.blocks.iter().max_by_key(|block| block.number);
-    let is_cut = |status, note: Option<&str>| status == BlockStatus::Running || note == Some(CUT_OFF);
     match last {
-        Some(block) if is_cut(block.status, block.note.as_deref()) => {
+        Some(block) if is_cut_off(block) => {
             let of_block = |action: &&ActionRecord| action.started_at_ms >= block.started_at_ms;
             let after = run.scheduled().filter(of_block).max_by_key(|action| action.finished_at_ms);
             let after = after.map(|last| format!(", after {} {}", last.arm, action_name(last)));
@@ -41,6 +40,10 @@ fn in_blocks(run: &Run) -> String {
         }
         last => format!("before block {}", last.map_or(0, |block| block.number) + 1),
     }
+}
+
+fn is_cut_off(block: &Block) -> bool {
+    block.status == BlockStatus::Running || block.note.as_deref() == Some(CUT_OFF)
 }
 
 /// When the run wrote something last.
@@ -63,7 +66,10 @@ pub fn kept(run: &Run) -> Option<String> {
         return Some(match (done, run.loads.is_empty()) {
             (0, true) => "nothing yet: no block was measured to its end".to_owned(),
             (0, false) => "the loads that were made; no block was measured to its end".to_owned(),
-            _ => format!("{}; the one that was cut off is measured again", counted(done, "block")),
+            _ if run.blocks.iter().any(is_cut_off) => {
+                format!("{}; the one that was cut off is measured again", counted(done, "block"))
+            }
+            _ => counted(done, "block"),
         });
     }
     let (done, all) = (run.scheduled().count(), run.meta.actions_total);

@@ -40,7 +40,7 @@ fn of_arm(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> OfArm
         worse: changes(&|one| matches!(one.class, Class::Regression { .. }) && alone(one)),
         better: changes(&|one| matches!(one.class, Class::Improvement { .. }) && alone(one)),
         mixed: changes(&|one| one.significant && !one.opposed_by.is_empty()),
-        likely: changes(&Verdict::may_be_chance),
+        likely: lines.iter().flat_map(Line::likely).map(change).collect(),
         arm: tamed(&label),
         base: tamed(&base),
     }

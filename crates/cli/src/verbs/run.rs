@@ -452,9 +452,9 @@ pub fn execute_then(
     Ok(ExitCode::from(EXIT_FAILED))
 }
 
-/// Says why blocks ended, and plainly if they ended without a verdict.
+/// Says why blocks ended, and plainly if they ended with nothing decided.
 pub fn say_ended(ending: &Ending) {
-    let without = if ending.is_without_verdict { "no verdict was reached: " } else { "" };
+    let without = if ending.is_without_verdict { "nothing was decided: " } else { "" };
     out::message(&format!("ended       {without}{}", ending.why));
 }
 

@@ -89,7 +89,9 @@ fn cause<T>(result: &anyhow::Result<T>) -> Option<&rqps_executor::Error> {
 fn tell(options: &[String]) {
     let items: String = options.iter().map(|option| format!("- {option}\n")).collect();
     if !items.is_empty() {
-        out::message(&format!("Other options that the upgrade concerns, on the new version:\n\n{items}"));
+        out::message(&format!(
+            "Apart from the mistakes below, the upgrade affects these options on the new version:\n\n{items}"
+        ));
     }
 }
 

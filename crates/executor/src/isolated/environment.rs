@@ -66,8 +66,10 @@ fn outside(all: &[Canary], number: u32, (name, work): (&str, &str), max: f64) ->
     let high = earlier.iter().copied().fold(0.0, f64::max);
     let is_outside = |value: f64| value > high * (1.0 + max) || value < low / (1.0 + max);
     let worst = named().find(|canary| canary.block == number && is_outside(canary.value))?;
+    let digits = if high < 10.0 { 4 } else { 1 };
     Some(format!(
-        "the host changed: {work} took {:.4} ns ({name}) {} the block, between {low:.4} and {high:.4} so far",
+        "the host changed: {work} took {:.digits$} ns ({name}) {} the block, between {low:.digits$} and {high:.digits$} so \
+         far",
         worst.value, worst.moment
     ))
 }

@@ -296,7 +296,7 @@ fn undecided(
         verdicts.on_candidates().filter(|verdict| RunVerdicts::is_measured_for(verdict)).collect();
     let open: Vec<&Verdict> = all.iter().copied().filter(|verdict| !verdict.class.is_decided()).collect();
     let done = all.len() - open.len();
-    let state = format!("{} reached", part_of(done, verdicts_on(&all)));
+    let state = state_of(&all);
     if open.is_empty() {
         return all_reached(run, &state, &all);
     }
@@ -342,11 +342,11 @@ fn undecided(
         }
         let none = format!("the rest of the budget would decide none of {others}");
         if !is_asked {
-            let short_text = format!("after {after} the rest of the budget would decide nothing more");
+            let short_text = format!("the rest of the budget would decide nothing more, after {after}");
             return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {none}"), &short_text);
         }
         let takes =
-            verdicts.seconds_of_resume(run).map(|seconds| format!(", which takes about {}", about(seconds)));
+            verdicts.seconds_of_resume(run).map(|seconds| format!(" (that takes about {})", about(seconds)));
         doubt.get_or_insert_with(|| Doubt {
             state: state.clone(),
             text: format!("so much time will probably decide none of {others}"),
@@ -493,9 +493,14 @@ fn the_open(open: usize, reached: usize) -> String {
     }
 }
 
-/// `7 verdicts on cost`, `12 verdicts on rate and cost`: reports count others as well, for which nothing is measured.
-fn verdicts_on(all: &[&Verdict]) -> String {
-    format!("{}{}", counted(all.len(), "verdict"), subjects(all))
+/// `2 of 6 verdicts on rate and cost reached`, as reports count: without stalls and logs.
+fn state_of(all: &[&Verdict]) -> String {
+    let is_main = |one: &&&Verdict| matches!(one.detector, Detector::Rate | Detector::Cost);
+    let main: Vec<&Verdict> = all.iter().filter(is_main).copied().collect();
+    let all = if main.is_empty() { all } else { &main };
+    let reached = all.iter().filter(|one| one.class.is_decided()).count();
+    let verdicts = counted(all.len(), "verdict");
+    format!("{} reached", part_of(reached, format!("{verdicts}{}", subjects(all))))
 }
 
 /// ` on rate and cost`

@@ -237,7 +237,7 @@ fn only_undecided_and_affordable_tests_are_measured() {
     let little = outlook(&noisy, "", Some(BLOCK_S));
     assert_eq!(
         short_text(&little),
-        "after 5 blocks of at most 18 the rest of the budget would decide nothing more"
+        "the rest of the budget would decide nothing more, after 5 blocks of at most 18"
     );
     assert!(why_stopped(&little).contains("; the rest of the budget would decide none of "));
     // What is shown beside the bar is what is measured.

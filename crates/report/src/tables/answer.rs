@@ -35,7 +35,11 @@ pub(crate) fn text(
     let mut all = judged.verdicts.judgement.verdicts.iter();
     let has_rates = all.any(|one| one.arm == arm && one.detector == Detector::Rate);
     let of_lines = || {
-        let answer = of_lines((judged.run, has_rates), label, base, &lines);
+        let n = rqps_model::counted(lines.len(), "test");
+        let answer = match judged.has_verdicts() || lines.is_empty() {
+            true => of_lines((judged.run, has_rates), label, base, &lines),
+            false => format!("{label} against {base}, {n}: {NO_VERDICT_YET}."),
+        };
         let first =
             undecided::before_verdicts(judged, &lines).map(|text| format!(" {}.", words::capitalized(&text)));
         answer
@@ -113,6 +117,9 @@ fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Li
         without_result(run, lines)
     )
 }
+
+/// Before the first look, when nothing can be inconclusive.
+const NO_VERDICT_YET: &str = "no verdict yet";
 
 /// `range-covered-si (5 % more CPU time), …`: changes that are likely and not established, the largest first.
 fn likely(lines: &[Line<'_>], most: usize) -> Option<String> {
@@ -199,8 +206,10 @@ pub(crate) fn brief(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Stri
         let answer = Answer::on(lines.iter().filter(|line| !is_missing(line.test)), detector);
         (!answer.is_empty()).then(|| format!("{name} {}", answer.list(words)))
     };
-    let rate = list(Detector::Rate, "rate", ("slower", "faster"));
-    let cost = list(Detector::Cost, "cost", ("more", "less"));
+    let are_judged = judged.has_verdicts() || lines.iter().all(|line| is_missing(line.test));
+    let none_yet = (!are_judged).then(|| NO_VERDICT_YET.to_owned());
+    let rate = list(Detector::Rate, "rate", ("slower", "faster")).filter(|_| are_judged);
+    let cost = list(Detector::Cost, "cost", ("more", "less")).filter(|_| are_judged);
     let unpaired = judged.unpaired(arm).len();
     let unpaired = (unpaired > 0).then(|| format!("repeats that cannot be paired with base's in {unpaired}"));
     let invalid = missing.iter().filter(|one| one.arm == name && is_test(run, one.step)).count();
@@ -210,8 +219,10 @@ pub(crate) fn brief(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Stri
     let likely =
         likely(lines, LIKELY_MAX_OF_SEVERAL).map(|named| format!("likely, not established: {named}"));
     let first = undecided::before_verdicts(judged, lines);
-    let parts =
-        [shown, likely, rate, cost, first, invalid, unpaired].into_iter().flatten().collect::<Vec<String>>();
+    let parts = [shown, likely, none_yet, rate, cost, first, invalid, unpaired]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<String>>();
     if parts.is_empty() { "nothing judged".to_owned() } else { parts.join("; ") }
 }
 

@@ -242,11 +242,7 @@ fn suspects(judged: &Judged<'_>) -> Option<String> {
         |one: &Verdict| format!("{} of {}", words::subject(one.detector), on_arm(judged, &one.test, one.arm));
     let named: Vec<String> = suspects.map(name).collect();
     (!named.is_empty()).then(|| {
-        format!(
-            "{} suspect, a change that is likely and not established: {}",
-            counted(named.len(), "verdict"),
-            words::names(&named, NAMES_MAX)
-        )
+        format!("suspect, changes that are likely and not established: {}", words::names(&named, NAMES_MAX))
     })
 }
 

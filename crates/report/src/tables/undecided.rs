@@ -93,7 +93,7 @@ fn others_open(
     if most > 0 && most < least && !judged.run.meta.is_imported() {
         let there_are = if most == 1 { "is one".to_owned() } else { format!("are {most}") };
         let state = format!(
-            "{verdicts_are} inconclusive: a verdict takes {least} blocks that an arm and base measured side by side, and \
+            "{verdicts_are} open: a verdict takes {least} blocks that an arm and base measured side by side, and \
              there {there_are}."
         );
         let is_too_short = judged.run.blocks.len() < least;
@@ -177,7 +177,7 @@ fn first_verdicts(judged: &Judged<'_>, verdicts_are: &str, (done, least): (usize
         1 => "one is".to_owned(),
         many => format!("{many} are"),
     };
-    let state = format!("{verdicts_are} inconclusive: a verdict takes {least} blocks, and {so_far} done.");
+    let state = format!("{verdicts_are} open: a verdict takes {least} blocks, and {so_far} done.");
     match block_seconds(judged.run) {
         None => state,
         Some(block_s) => with_more(judged, &state, (least - done, block_s * (least - done) as f64)),
@@ -250,7 +250,7 @@ pub(crate) fn before_verdicts(judged: &Judged<'_>, lines: &[Line<'_>]) -> Option
     let least = of_control.map(distance).fold(CLEAR_FACTOR.ln(), f64::max);
     let most = furthest_of(lines.iter().flat_map(Line::judged), |one| distance(one) > least)?;
     Some(format!(
-        "after {}, no verdict yet: {} differs most, at {}",
+        "after {}, {} differs most, at {}",
         counted(most.blocks, judged.sample()),
         place_of(judged, most),
         words::times_base(most)
@@ -284,7 +284,7 @@ fn open_of_import(judged: &Judged<'_>, open: &[&Verdict], verdicts_are: &str, st
     let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
     if done < least {
         return format!(
-            "{verdicts_are} inconclusive: a verdict takes {least} repeats of every arm, and there are {done}."
+            "{verdicts_are} open: a verdict takes {least} repeats of every arm, and there are {done}."
         );
     }
     let equal = open.iter().filter(|verdict| RunVerdicts::has_one_ratio(verdict)).count();

@@ -435,7 +435,7 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             if lines.is_empty() { "none, without a test".to_owned() } else { matters(verdicts, lines) },
             match rules.at_once {
                 true => "once, on all repeats".to_owned(),
-                false => format!("after {} {samples}", looks.join(", ")),
+                false => format!("after {} {samples}; those since then count at the next test", looks.join(", ")),
             }
         ),
         from_to,
