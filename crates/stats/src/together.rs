@@ -55,6 +55,12 @@ pub fn together<'v>(
     (p < P_MAX).then_some(Together { is_below, count, of, p })
 }
 
+/// The ratios of single blocks of which a verdict's is the mean, on the scale of logarithms; empty if a block has none.
+pub fn ratios_of_blocks(experiment: &Experiment, one: &Verdict) -> Vec<f64> {
+    let contrasts = contrasts(experiment, one).unwrap_or_default();
+    contrasts.into_iter().map(|(_, value)| value.exp()).collect()
+}
+
 /// A test's contrasts, each with its block.
 type ByBlock = Vec<(u32, f64)>;
 

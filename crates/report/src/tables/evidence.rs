@@ -7,6 +7,7 @@
 //! | `robust` | the ratio with outlier blocks downweighted (Huber) |
 //! | `blocks` | blocks used; `of`: blocks in which both arms were measured |
 //! | `block sd` | standard deviation of one block's ratio, percent; `moderated`: shrunk towards that of the other tests |
+//! | `by block` | ratio of each of the blocks used, in their order |
 //! | `df` | degrees of freedom of the moderated deviation |
 //! | `p` | p-value over all looks; `q`: adjusted for the number of verdicts of its kind |
 //! | `detectable` | smallest change for the worse that would have been detected with 80 % probability |
@@ -26,7 +27,7 @@
 //! | `arm`, `test` | what the row is about |
 
 use rqps_model::Digits;
-use rqps_stats::Verdict;
+use rqps_stats::{Verdict, ratios_of_blocks};
 use rqps_verdicts::Agreement;
 
 use crate::comparison::Comparison;
@@ -75,7 +76,11 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
     let like_ratio = |one: &Verdict, value: f64| {
         Cell::printed(Some(value), |value| Digits::of_ratio((one.low, one.high), 5).text(value))
     };
-    let figures: [Figure<'_, &Verdict>; 18] = [
+    let by_block = |one: &Verdict| {
+        let ratios = ratios_of_blocks(&judged.verdicts.experiment, one);
+        ratios.into_iter().map(|ratio| number::significant(ratio, 4)).collect::<Vec<_>>().join(" ")
+    };
+    let figures: [Figure<'_, &Verdict>; 19] = [
         (Column::words("verdict"), &|one| Cell { tint: Tint::None, ..words::verdict_cell(one) }),
         (number("ratio", "ratio"), &|one| estimate(one)[0].clone()),
         (number("from", "low"), &|one| estimate(one)[1].clone()),
@@ -86,6 +91,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         (number("of", "blocks_measured"), &|one| Cell::count(one.blocks_measured as u64)),
         (number("block sd", "block_sd"), &|one| share(one.block_sd)),
         (number("moderated", "moderated_sd"), &|one| share(one.moderated_sd)),
+        (Column::words("by block"), &|one| Cell::words(by_block(one))),
         (number("df", "df"), &|one| fixed(one.df, 1)),
         (number("p", "p"), &|one| digits(one.p_seq)),
         (number("q", "q"), &|one| digits(one.q_value)),
@@ -102,7 +108,8 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
     table.footnotes.push(
         "confidence: of the interval of its row. Changes of a rate or a cost have that of verdicts, others 90 %; a \
          figure that hardly varies from block to block has the most that so many blocks allow. matters: by metric, \
-         and more where an operation has little of it"
+         and more where an operation has little of it. by block: the ratios whose mean `ratio` is; without the most \
+         extreme slices, so that totals of a block's windows give others on a busy host"
             .to_owned(),
     );
     table

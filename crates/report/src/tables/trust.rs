@@ -1,5 +1,7 @@
 //! How far to trust a run's verdicts: A/A check, source of instruction counts, void blocks, noise.
 
+use std::collections::BTreeSet;
+
 use rqps_model::{Digits, counted};
 use rqps_stats::{Detector, Metric, Tag, Verdict};
 use rqps_store::{Arm, BlockStatus, CUT_OFF, Run};
@@ -235,9 +237,14 @@ fn contradictions(judged: &Judged<'_>) -> Option<String> {
     })
 }
 
-/// What tables mark as suspect.
+/// What tables mark as suspect, apart from what explains a change of the rate or the cost that is established.
 fn suspects(judged: &Judged<'_>) -> Option<String> {
-    let suspects = judged.verdicts.on_candidates().filter(|one| one.tags.contains(&Tag::Suspect));
+    let is_of_time = |one: &Verdict| matches!(one.detector, Detector::Rate | Detector::Cost);
+    let all = || judged.verdicts.on_candidates();
+    let changed: BTreeSet<(&str, usize)> =
+        all().filter(|one| is_of_time(one) && one.significant).map(|one| (&*one.test, one.arm)).collect();
+    let explains = |one: &Verdict| !is_of_time(one) && changed.contains(&(&*one.test, one.arm));
+    let suspects = all().filter(|one| one.tags.contains(&Tag::Suspect) && !explains(one));
     let name =
         |one: &Verdict| format!("{} of {}", words::subject(one.detector), on_arm(judged, &one.test, one.arm));
     let named: Vec<String> = suspects.map(name).collect();
