@@ -6,6 +6,7 @@ use crate::decompose::time_per_op;
 use crate::figures::{CONNECTIONS, ROLE};
 use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::profile;
+use crate::quantity::Quantity;
 use crate::words;
 use rqps_stats::Metric;
 
@@ -65,19 +66,18 @@ pub(crate) fn roles(cx: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let Some(time) = cx.figures.quantity(time_per_op) else { return Vec::new() };
-    let whole_us =
-        match cx.judged.is_some() && !cx.is_rate_changed() && cx.is_shown(Metric::CpuUs) == Some(true) {
-            true => cx.figures.per_op("server_cpu_us").map_or(time.base, |cpu| cpu.base),
-            false => time.base,
-        };
+    let is_of_cpu = cx.judged.is_some() && !cx.is_rate_changed() && cx.is_shown(Metric::CpuUs) == Some(true);
+    let cpu = cx.figures.per_op("server_cpu_us").filter(|_| is_of_cpu);
     let names = cx.figures.metrics_of(ROLE);
-    names.iter().filter_map(|name| role(cx, name, whole_us)).collect()
+    names.iter().filter_map(|name| role(cx, name, (time.base, cpu.as_ref()))).collect()
 }
 
-fn role(cx: &Context<'_>, metric: &str, whole_us: f64) -> Option<Finding> {
+/// The one of a metric, which changed by a noticeable share of the time of an operation, or of its CPU time if that is
+/// given.
+fn role(cx: &Context<'_>, metric: &str, (time_us, cpu): (f64, Option<&Quantity>)) -> Option<Finding> {
     let name = metric.strip_prefix(ROLE)?.strip_suffix("_us")?;
     let found = cx.figures.quantity(|cell| Some(cell.roles_us(&[name])? / cell.operations()))?;
-    let share = found.change() / whole_us;
+    let share = found.change() / cpu.map_or(time_us, |cpu| cpu.base);
     if REPORTED_ELSEWHERE.contains(&name) || !found.matters() || share.abs() < SHARE_MIN {
         return None;
     }
@@ -101,5 +101,6 @@ fn role(cx: &Context<'_>, metric: &str, whole_us: f64) -> Option<Finding> {
     let evidence = Evidence::figure(format!("CPU time of {role}"), cx.per_op("us"), &found)
         .showing(Shows::Role(name.to_owned()));
     let finding = cx.finding(Word::work(found.rose()), cause, sentence, &found, vec![evidence]);
-    Some(Finding { weight: share.abs().min(1.0) * found.clearness(), ..finding })
+    let of_change = cpu.filter(|cpu| cpu.exceeds_noise()).map(|cpu| found.change() / cpu.change());
+    Some(Finding { weight: share.abs().min(1.0) * found.clearness(), share: of_change, ..finding })
 }

@@ -78,7 +78,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
     };
     let by_block = |one: &Verdict| {
         let ratios = ratios_of_blocks(&judged.verdicts.experiment, one);
-        ratios.into_iter().map(|ratio| number::significant(ratio, 4)).collect::<Vec<_>>().join(" ")
+        ratios.into_iter().map(|ratio| number::significant(ratio, 6)).collect::<Vec<_>>().join(" ")
     };
     let figures: [Figure<'_, &Verdict>; 19] = [
         (Column::words("verdict"), &|one| Cell { tint: Tint::None, ..words::verdict_cell(one) }),
