@@ -20,6 +20,8 @@ struct Tally {
     same: u64,
     inconclusive: u64,
     changed: u64,
+    /// Of these, what reports call a change: the others are told as what may be chance.
+    significant: u64,
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -34,24 +36,26 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                 Class::Inconclusive => tally.inconclusive += 1,
                 Class::Regression { .. } | Class::Improvement { .. } => {
                     tally.changed += 1;
+                    tally.significant += u64::from(sample.significant);
                     let (test, arm) = (&experiment.tests[sample.test].name, &run.arms[sample.arm].name);
                     println!("{path}: {test} on {arm}: {:?} {:?}", sample.detector, sample.class);
                 }
             }
         }
     }
-    println!("detector     verdicts   same  inconclusive  false  at most, one-sided 95 %");
+    println!("detector     verdicts   same  inconclusive  false  at most, one-sided 95 %  significant");
     for (detector, tally) in &tallies {
         let all = tally.same + tally.inconclusive + tally.changed;
         // A two-sided interval of 90 % has the one-sided bound of 95 %.
         let (_, most) = clopper_pearson(tally.changed, all, 0.9);
         let name = format!("{detector:?}").to_lowercase();
         println!(
-            "{name:<12} {all:>8} {:>6} {:>13} {:>6}  {:.3} %",
+            "{name:<12} {all:>8} {:>6} {:>13} {:>6} {:>21.3} % {:>12}",
             tally.same,
             tally.inconclusive,
             tally.changed,
-            100.0 * most
+            100.0 * most,
+            tally.significant
         );
     }
     Ok(ExitCode::from(u8::from(tallies.values().any(|tally| tally.changed > 0))))
