@@ -51,8 +51,7 @@ impl fmt::Display for Without {
             let named = |(option, Missing { place, .. }): (&String, &Missing)| {
                 let line = place.strip_prefix(&**path).map(|line| line.trim_start_matches(':'));
                 match line {
-                    _ if is_one => format!("`{option}`"),
-                    Some("") => format!("`{option}`"),
+                    _ if is_one || place == path => format!("`{option}`"),
                     Some(line) => format!("`{option}` (line {line})"),
                     None => format!("`{option}` ({place})"),
                 }

@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 use crate::kit::Kit;
 use crate::place::serve_dir;
 use crate::progress::Progress;
-use crate::spec::clients_max;
+use crate::spec::spec_with_logs;
 use crate::work::{Task, load};
 use rqps_builds::Dirs;
-use rqps_plan::{Plan, Transport};
+use rqps_plan::Plan;
 use rqps_servers::{ServerSpec, remove_data_dir};
 use rqps_store::RunProgress;
 use std::sync::Mutex;
@@ -35,18 +35,7 @@ pub fn rehearse(
 ) -> Result<Vec<String>> {
     dirs.create_work()?;
     let place = serve_dir(dirs);
-    let spec = ServerSpec {
-        build: ingredients.build.clone(),
-        config: ingredients.config.clone(),
-        data_dir: place.join("data"),
-        log_dir: place.join("logs"),
-        clients_max: clients_max(plan),
-        tcp: plan.workload.transport == Transport::Tcp,
-        env: plan.arms[at].env.clone(),
-        cpus: None,
-        instrument: None,
-        memory_bytes_max: plan.work.server_memory_bytes_max(),
-    };
+    let spec = spec_with_logs(plan, at, ingredients, place.join("data"), place.join("logs"));
     let outcome = ending_in_time(stop, within, |stop| {
         let instances = Mutex::new(Instances::new());
         let mut control = RunControl { progress: &mut Silent, stop, instances: &instances };

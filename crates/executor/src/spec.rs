@@ -15,16 +15,26 @@ pub(crate) fn server_spec(
     data_dir: PathBuf,
     folder: &RunFolder,
 ) -> ServerSpec {
+    spec_with_logs(plan, arm, ingredients, data_dir, folder.logs_dir().join(&plan.arms[arm].name))
+}
+
+/// The same with its log in `log_dir`.
+pub(crate) fn spec_with_logs(
+    plan: &Plan,
+    arm: usize,
+    ingredients: &Ingredients,
+    data_dir: PathBuf,
+    log_dir: PathBuf,
+) -> ServerSpec {
     let Ingredients { build, config, .. } = ingredients.clone();
-    let planned = &plan.arms[arm];
     ServerSpec {
         build,
         config,
         data_dir,
-        log_dir: folder.logs_dir().join(&planned.name),
+        log_dir,
         clients_max: clients_max(plan),
         tcp: plan.workload.transport == Transport::Tcp,
-        env: planned.env.clone(),
+        env: plan.arms[arm].env.clone(),
         cpus: None,
         instrument: None,
         memory_bytes_max: plan.work.server_memory_bytes_max(),

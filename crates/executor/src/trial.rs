@@ -6,7 +6,7 @@ use crate::control::RunControl;
 use crate::error::{Error, Result};
 use crate::isolated::entry;
 use crate::setup::Setup;
-use crate::spec::server_spec;
+use crate::spec::spec_with_logs;
 use rqps_plan::Protocol;
 use rqps_servers::ServerSpec;
 use rqps_store::RunWriter;
@@ -88,9 +88,8 @@ impl<'a> Trial<'a> {
     /// With the config as it is written, also for blocks: what these set otherwise would hide what servers say of it.
     fn spec(&self, arm: usize) -> ServerSpec {
         let data_dir = self.setup.place.data_dir(TRIAL);
-        let spec =
-            server_spec(&self.setup.plan, arm, &self.setup.ingredients[arm], data_dir, self.writer.folder());
-        ServerSpec { log_dir: self.logs_dir(arm), ..spec }
+        let ingredients = &self.setup.ingredients[arm];
+        spec_with_logs(&self.setup.plan, arm, ingredients, data_dir, self.logs_dir(arm))
     }
 
     fn logs_dir(&self, arm: usize) -> PathBuf {

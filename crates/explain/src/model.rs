@@ -400,6 +400,11 @@ impl Decomposition {
         self.arm_us_per_op - self.base_us_per_op
     }
 
+    /// Whether its change is known not to be 0; never of a single pass.
+    pub fn is_beyond_noise(&self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+
     /// Whether the interval of the change includes none; false of a single pass, which has no interval.
     pub(crate) fn is_within_noise(&self) -> bool {
         self.low <= 0.0 && self.high >= 0.0

@@ -20,7 +20,7 @@ pub(crate) struct OfArm {
     pub better: Vec<Change>,
     /// It costs more of one resource and less of another.
     pub mixed: Vec<Change>,
-    /// Changes that may be chance among so many verdicts.
+    /// Changes that are not established.
     pub likely: Vec<Change>,
 }
 

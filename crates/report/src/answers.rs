@@ -5,15 +5,19 @@ use rqps_stats::{Class, Verdict};
 use crate::answer::{Answer, Change, OfArm, Trust};
 use crate::comparison::Comparison;
 use crate::error::Result;
+use crate::format::Format;
 use crate::tables::{answer, trust};
 use crate::tame::tame;
 use crate::verdict_lines::{Judged, Line};
 
-/// The answers of all runs that have verdicts.
+/// The answers of all runs that have verdicts; of other formats the blocks tell them.
 ///
 /// # Errors
 /// If a run cannot be judged.
-pub(crate) fn answers(comparison: &Comparison<'_>) -> Result<Vec<Answer>> {
+pub(crate) fn answers(comparison: &Comparison<'_>, format: Format) -> Result<Vec<Answer>> {
+    if format != Format::Json {
+        return Ok(Vec::new());
+    }
     let all = Judged::all(comparison)?;
     Ok(all.iter().map(|judged| of_run(comparison, judged)).collect())
 }

@@ -7,7 +7,6 @@ use crate::comparable::{Difference, differences, differences_across_protocols, u
 use crate::comparison::{Comparison, StepKind};
 use crate::document::{Block, Document};
 use crate::error::{Error, Result};
-use crate::format::Format;
 use crate::reading::Reading;
 use crate::render::render;
 use crate::section::Section;
@@ -48,8 +47,8 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<String> {
     comparison.warn(&warnings(found, options.force)?);
     let mut document = Document::default();
     let names: Vec<String> = runs.iter().map(|run| run.folder.name()).collect();
-    if options.show.format == Format::Json && options.show.sections.is_empty() {
-        document.answers = answers(&comparison)?;
+    if options.show.sections.is_empty() {
+        document.answers = answers(&comparison, options.show.format)?;
     }
     document.push(Block::Heading(1, format!("Runs {}", names.join(", "))));
     if !side_by_side(&mut document, &comparison, &options.show)? {

@@ -417,7 +417,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     let mut table = Table::new("decomposition", title, columns, 1).about("test", &one.test);
     // Shares of a change that may be zero are meaningless; one block doesn't tell, where it is small.
     let is_large = split.change_us_per_op().abs() >= SHARES_FROM * split.base_us_per_op;
-    let is_change = if split.low.is_finite() { split.low > 0.0 || split.high < 0.0 } else { is_large };
+    let is_change = if split.low.is_finite() { split.is_beyond_noise() } else { is_large };
     let change = if is_change && one.has_shares { split.change_us_per_op() } else { f64::NAN };
     let total = Part {
         name: PartName::Operation,

@@ -1,6 +1,6 @@
 //! What an explanation begins with: how many tests changed, and how often each cause is the first.
 
-use rqps_explain::{Cause, ExplainRequest, Explanation, Finding, Part, PartName, Word};
+use rqps_explain::{Cause, Decomposition, ExplainRequest, Explanation, Finding, Part, PartName, Word};
 use rqps_model::counted;
 use rqps_stats::{Metric, Verdict};
 use rqps_store::Run;
@@ -96,7 +96,7 @@ pub(crate) fn if_real(judged: &Judged<'_>, one: &Explanation) -> Option<String> 
     let undecided = format!("Undecided after {}", counted(blocks, judged.sample()));
     let likely = likely(&line);
     // Times may be clear where the verdict on the rate is not.
-    let is_clear = one.decomposition.as_ref().is_some_and(|split| split.low > 0.0 || split.high < 0.0);
+    let is_clear = one.decomposition.as_ref().is_some_and(Decomposition::is_beyond_noise);
     let in_short = |rate: &Verdict| match rate.ratio >= FACTOR_FROM {
         true => format!("{} times base's rate", significant(rate.ratio, 2)),
         false => words::change_in_short(rate),

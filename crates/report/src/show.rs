@@ -37,8 +37,8 @@ pub fn show(run: &Run, options: &Options) -> Result<String> {
     let comparison = Comparison::new(&readings, options.base.as_deref(), &options.tests)?;
     let title = format!("Run {} ({})", run.folder.name(), words::state(run));
     let mut document = Document::default();
-    if options.format == Format::Json && options.sections.is_empty() {
-        document.answers = answers(&comparison)?;
+    if options.sections.is_empty() {
+        document.answers = answers(&comparison, options.format)?;
     }
     document.push(Block::Heading(1, title));
     sections(&mut document, &comparison, options)?;

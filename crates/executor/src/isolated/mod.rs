@@ -248,13 +248,12 @@ impl Blocks<'_> {
                 Next::Measure { tests, windows_of_reads } => (tests, windows_of_reads),
             };
             control.progress.stage(&next.why);
-            let doubt = next.doubt.map(|one| (one.text, one.enough));
-            if let Some((text, enough)) = &doubt
+            if let Some(Doubt { text, enough, .. }) = &next.doubt
                 && told_doubt.as_ref() != Some(text)
             {
                 control.progress.note(&format!("{text}{enough}; it is measured as asked for"));
             }
-            told_doubt = doubt.map(|(text, _)| text);
+            told_doubt = next.doubt.map(|doubt| doubt.text);
             let number = self.writer.last_block()?.unwrap_or(0) + 1;
             data.provide_all(self, load_of(number), control)?;
             let began = Instant::now();

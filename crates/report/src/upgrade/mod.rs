@@ -55,7 +55,7 @@ pub fn upgrade(run: &Run, format: Format, screen: Screen) -> Result<String> {
     };
     let found = explain(run, Some(&judged.verdicts), &ExplainRequest::default())?;
     let latencies = variance(run, base)?;
-    let mut document = Document { answers: answers(&comparison)?, ..Document::default() };
+    let mut document = Document { answers: answers(&comparison, format)?, ..Document::default() };
     for arm in judged.candidates() {
         let report = Upgrade { comparison: &comparison, run, base, arm };
         document.push(Block::Heading(1, report.title()));
