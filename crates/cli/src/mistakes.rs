@@ -8,14 +8,16 @@ use crate::out;
 use crate::progress::with_quiet_spinner;
 use rqps_builds::Dirs;
 use rqps_executor::{Error, Examined, Ingredients, Without};
-use rqps_model::natural;
-use rqps_plan::{Arm, Plan, PlanErrors};
+use rqps_model::{BuildSource, natural};
+use rqps_plan::{Arm, Plan, PlanErrors, PlannedBuild, Problem};
 use rqps_servers::HostLimits;
 use std::collections::BTreeSet;
 
 /// What is known of arms before their builds are fetched.
 pub struct Foreseen {
-    /// Of the arms without mistakes in build and config.
+    /// Arms without mistakes in build and config, except in the lines of the config.
+    pub arms: Vec<Arm>,
+    /// Of these arms.
     pub ingredients: Vec<Ingredients>,
     /// Options that some arms leave out because their builds do not know them.
     pub without: Vec<Without>,
@@ -25,13 +27,11 @@ pub struct Foreseen {
     pub wrong: Vec<(String, String)>,
     /// All other mistakes.
     pub mistakes: Vec<String>,
-    /// Arms whose builds are not here.
-    pub absent: Vec<Arm>,
 }
 
 impl Foreseen {
-    /// All mistakes, also in versions that were never published, without what of configs is `told` already.
-    pub fn all_mistakes(&mut self, dirs: &Dirs, is_told: impl Fn(&str) -> bool) -> Vec<String> {
+    /// All mistakes, without what of configs is `told` already.
+    pub fn all_mistakes(&mut self, is_told: impl Fn(&str) -> bool) -> Vec<String> {
         self.unchecked.iter().for_each(|text| out::message(text));
         let new = self.wrong.drain(..).filter(|(_, what)| !is_told(what));
         let mut all: Vec<String> = new.map(|(arm, what)| format!("arm {arm}: {what}")).collect();
@@ -39,7 +39,6 @@ impl Foreseen {
         // By file and line.
         all.sort_by(|one, other| natural(one, other));
         all.dedup();
-        all.extend(unpublished(&self.absent, dirs));
         all
     }
 }
@@ -70,25 +69,30 @@ pub fn foresee((arms, are_all): (&[Arm], bool), limits: &HostLimits, dirs: &Dirs
     mistakes.extend(unknown);
     mistakes.extend(rqps_executor::refused_in_own_configs(&known, &ingredients, dirs)?);
     let unchecked = unchecked_configs(&known, &ingredients);
-    let is_absent = |(arm, one): (Arm, &Ingredients)| (!one.build.is_here()).then_some(arm);
-    let absent = known.into_iter().zip(&ingredients).filter_map(is_absent).collect();
-    Ok(Foreseen { ingredients, without, unchecked, wrong, mistakes, absent })
+    Ok(Foreseen { arms: known, ingredients, without, unchecked, wrong, mistakes })
 }
 
-/// Versions of arms that were never published, as a run would find; warns of those for which nobody can be asked.
-fn unpublished(arms: &[Arm], dirs: &Dirs) -> Vec<String> {
+/// Versions in a plan's `file` that were never published, as a run would find; warns of those for which nobody can be
+/// asked.
+pub fn unpublished(file: &str, builds: &[PlannedBuild], dirs: &Dirs) -> Vec<Problem> {
     let mut mistakes = Vec::new();
     let mut asked = BTreeSet::new();
-    for Arm { name, build, .. } in arms {
-        if !asked.insert(build.to_string()) {
+    for planned in builds {
+        let build = &planned.build;
+        let is_version = matches!(build.source, BuildSource::Version(_));
+        let is_here = || rqps_builds::foresee(dirs, build).is_ok_and(|build| build.is_here());
+        if !is_version || !asked.insert(build.to_string()) || is_here() {
             continue;
         }
         match with_quiet_spinner("looking builds up", || rqps_builds::check_published(dirs, build)) {
             Ok(()) => {}
-            Err(rqps_builds::Error::Unreachable { dbms, request, reason, .. }) => out::message(&format!(
-                "warning: arm {name}: whether {dbms} {request} exists is not known, since nobody could be asked: {reason}"
-            )),
-            Err(error) => mistakes.push(format!("arm {name}: {error}")),
+            Err(rqps_builds::Error::Unreachable { dbms, request, reason, .. }) => {
+                let what = format!(
+                    "whether {dbms} {request} exists is not known, since nobody could be asked: {reason}"
+                );
+                out::message(&format!("warning: {}", planned.problem(what).display(file)));
+            }
+            Err(error) => mistakes.push(planned.problem(error.to_string())),
         }
     }
     mistakes
@@ -118,13 +122,18 @@ pub fn complete(context: &Context, mut errors: PlanErrors) -> Usage {
     // What the host has a part in can wait.
     if let Ok(mut found) = foresee((&errors.arms, errors.has_all_arms), &limits, &context.dirs) {
         let is_told = |what: &str| errors.problems.iter().any(|one| one.what == what);
-        let mistakes = found.all_mistakes(&context.dirs, is_told);
+        let mistakes = found.all_mistakes(is_told);
         errors.elsewhere.extend(mistakes);
     }
+    errors.add(unpublished(&errors.file, &errors.builds, &context.dirs));
     Usage(errors.to_string())
 }
 
 /// Mistakes that a plan `name` has beside those in its file.
-pub fn elsewhere(name: &str, plan: &Plan, elsewhere: Vec<String>) -> PlanErrors {
-    PlanErrors { elsewhere, ..PlanErrors::of(name, (plan.arms.clone(), true)) }
+pub fn elsewhere(
+    name: &str,
+    (plan, builds): (&Plan, Box<[PlannedBuild]>),
+    elsewhere: Vec<String>,
+) -> PlanErrors {
+    PlanErrors { elsewhere, ..PlanErrors::of(name, (plan.arms.clone(), true), builds) }
 }

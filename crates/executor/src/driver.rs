@@ -69,6 +69,14 @@ pub trait Driver: Sync {
     /// [`Error::Interrupted`](crate::Error::Interrupted).
     fn load(&self, plan: &Plan, test: &str, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<Loaded>;
 
+    /// Checks the user's own statements of all tests on loaded tables.
+    ///
+    /// # Errors
+    /// [`Error::Refused`](crate::Error::Refused) with all that the server refuses.
+    fn check_statements(&self, _plan: &Plan, _arm: &ActiveArm, _control: &mut RunControl<'_>) -> Result<()> {
+        Ok(())
+    }
+
     /// Checks what an arm's `after_load` statements made of the tables of this test.
     ///
     /// # Errors

@@ -38,14 +38,44 @@ pub(crate) struct Task<'a> {
 
 /// Loads the tables for a test and runs the arm's `after_load` statements.
 pub(crate) fn load(task: &Task<'_>, test: &str, control: &mut RunControl<'_>) -> Result<Done> {
-    let loaded = load_tables(task, test, control)?;
-    after_load(task, test, control)?;
+    let loaded = only_tables(task, test, control)?;
+    let mut refused = Vec::new();
+    take_refused(task.driver.check_statements(task.plan, task.arm, control), &mut refused)?;
+    take_refused(after_load(task, test, control), &mut refused)?;
+    none_refused(task.arm, refused)?;
     Ok(loaded)
 }
 
+/// Loads the tables for a test.
 pub(crate) fn load_tables(task: &Task<'_>, test: &str, control: &mut RunControl<'_>) -> Result<Done> {
+    let loaded = only_tables(task, test, control)?;
+    task.driver.check_statements(task.plan, task.arm, control)?;
+    Ok(loaded)
+}
+
+fn only_tables(task: &Task<'_>, test: &str, control: &mut RunControl<'_>) -> Result<Done> {
     let Loaded { load, summary } = task.driver.load(task.plan, test, task.arm, control)?;
     Ok(Done { observation: Some(Observation::new(Measured::Load(load))), ..Done::plain(summary) })
+}
+
+/// Keeps what the server refused, to be told with more.
+fn take_refused(result: Result<()>, refused: &mut Vec<String>) -> Result<()> {
+    match result {
+        Err(Error::Refused { statements, .. }) => {
+            refused.extend(statements);
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// # Errors
+/// With all that the server refused.
+pub(crate) fn none_refused(arm: &ActiveArm, statements: Vec<String>) -> Result<()> {
+    match statements.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Refused { arm: arm.name.clone(), statements }),
+    }
 }
 
 /// Runs the arm's `after_load` statements, and checks what they made of the tables.
@@ -55,12 +85,15 @@ pub(crate) fn after_load(task: &Task<'_>, test: &str, control: &mut RunControl<'
         return Ok(());
     }
     let mut admin = task.arm.admin("running after_load")?;
+    let mut refused = Vec::new();
     for sql in statements {
         control.progress.action_progress("after the load", 0.0, None);
-        admin.query(sql).map_err(Error::of_statement(&task.arm.name, "after_load"))?;
+        let ran = admin.query(sql).map(drop).map_err(Error::of_statement(&task.arm.name, "after_load"));
+        take_refused(ran, &mut refused)?;
         control.check()?;
     }
     drop(admin);
+    none_refused(task.arm, refused)?;
     task.driver.check_load(task.plan, test, task.arm)
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
+use crate::errors::PlannedBuild;
 use crate::limits;
 use crate::model::Arm;
 use crate::parse::{PlanContext, check_folder_name};
@@ -42,6 +43,8 @@ pub(crate) struct Arms {
     pub dbms: Vec<Dbms>,
     /// Those in which there is no mistake, but in the files of their configs.
     pub sound: Vec<Arm>,
+    /// The builds in which there is no mistake.
+    pub builds: Box<[PlannedBuild]>,
 }
 
 /// An arm as it was read, maybe with mistakes.
@@ -49,6 +52,8 @@ struct ReadArm {
     arm: Arm,
     at: Range<usize>,
     dbms: Option<Dbms>,
+    /// Its build, if there is no mistake in it.
+    build: Option<PlannedBuild>,
     /// Whether there is no mistake in it, but in the file of its config.
     is_sound: bool,
     /// Whether its name is known: given, or that of a sound arm.
@@ -59,7 +64,7 @@ impl ReadArm {
     /// In place of an arm with mistakes: the rest of the plan refers to arms by name and number.
     fn stand_in(dbms: Option<Dbms>, at: Range<usize>) -> Self {
         let arm = Arm::new(BuildSpec::from_path(dbms.unwrap_or(Dbms::Postgres), "/"), "unknown");
-        Self { arm, at, dbms, is_sound: false, is_named: false }
+        Self { arm, at, dbms, build: None, is_sound: false, is_named: false }
     }
 }
 
@@ -83,7 +88,8 @@ pub(crate) fn read(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
         }
     }
     let sound = arms.iter().filter(|read| read.is_sound).map(|read| read.arm.clone()).collect();
-    Arms { arms: arms.into_iter().map(|read| read.arm).collect(), base, dbms, sound }
+    let builds = arms.iter().filter_map(|read| read.build.clone()).collect();
+    Arms { arms: arms.into_iter().map(|read| read.arm).collect(), base, dbms, sound, builds }
 }
 
 fn read_all(top: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>) -> Vec<ReadArm> {
@@ -137,6 +143,7 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     };
     let build =
         require("build", BUILD_REMEDY).and_then(|node| read_build(section, "build", node, problems, rules));
+    let (build, planned) = build.unzip();
     let dbms: Vec<Dbms> = build.iter().map(|build| build.dbms).collect();
     // Of a wrong build at least its beginning may tell the DBMS.
     let begins = section.node("build").and_then(|(_, node)| node.get_ref().as_str()).unwrap_or_default();
@@ -159,10 +166,11 @@ fn read_arm(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<'_>
     let mut read = match (build, config) {
         (Some(build), Some(config)) => {
             let is_named = is_sound && section.node("name").is_none();
-            ReadArm { arm: Arm::new(build, config), at, dbms, is_sound, is_named }
+            ReadArm { arm: Arm::new(build, config), at, dbms, build: None, is_sound, is_named }
         }
         _ => ReadArm::stand_in(dbms, at),
     };
+    read.build = planned.flatten();
     if let Some(name) = name {
         read.arm.name = name.value.to_owned();
         read.is_named = true;
@@ -255,14 +263,14 @@ fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
         }
         list.map(|list| list.value).unwrap_or_default()
     };
-    let builds: Vec<Found<BuildSpec>> = items("builds", "builds")
+    let builds: Vec<Found<(BuildSpec, Option<PlannedBuild>)>> = items("builds", "builds")
         .iter()
         .filter_map(|node| {
             let value = read_build(section, "builds", node, problems, rules)?;
             Some(Found { value, at: node.span() })
         })
         .collect();
-    let dbms: BTreeSet<Dbms> = builds.iter().map(|build| build.value.dbms).collect();
+    let dbms: BTreeSet<Dbms> = builds.iter().map(|build| build.value.0.dbms).collect();
     let dbms: Vec<Dbms> = dbms.into_iter().collect();
     let mut in_files = 0;
     let mut read = |node: &Node<'_>| {
@@ -273,28 +281,30 @@ fn read_matrix(section: &Section<'_>, problems: &Problems<'_>, rules: &ArmRules<
     };
     let configs: Vec<String> = items("configs", "configs").iter().filter_map(&mut read).collect();
     let is_sound = problems.count() - in_files == before;
-    let arms_of = |build: &Found<BuildSpec>| -> Vec<ReadArm> {
+    let arms_of = |Found { value: (build, planned), at }: &Found<(BuildSpec, Option<PlannedBuild>)>| {
         let arm = |config: &String| ReadArm {
-            arm: Arm::new(build.value.clone(), config),
-            at: build.at.clone(),
-            dbms: Some(build.value.dbms),
+            arm: Arm::new(build.clone(), config),
+            at: at.clone(),
+            dbms: Some(build.dbms),
+            build: planned.clone(),
             is_sound,
             is_named: is_sound,
         };
-        configs.iter().map(arm).collect()
+        configs.iter().map(arm).collect::<Vec<_>>()
     };
     let lost = (!is_sound).then(|| ReadArm::stand_in(None, section.at.clone()));
     builds.iter().flat_map(arms_of).chain(lost).collect()
 }
 
-/// A build from a string or `{ path = "..", dbms = ".." }`; directories become absolute.
+/// A build from a string or `{ path = "..", dbms = ".." }`; directories become absolute. With its place if there is no
+/// mistake in it.
 fn read_build(
     section: &Section<'_>,
     key: &str,
     node: &Node<'_>,
     problems: &Problems<'_>,
     rules: &ArmRules<'_>,
-) -> Option<BuildSpec> {
+) -> Option<(BuildSpec, Option<PlannedBuild>)> {
     let place = section.place_of(key);
     let at = node.span();
     let mut spec = match node.get_ref() {
@@ -326,8 +336,11 @@ fn read_build(
     };
     if let Err(what) = (rules.context.known_build)(&spec) {
         problems.error(&at, place, what, remedy);
+        return Some((spec, None));
     }
-    Some(spec)
+    let (line, column) = problems.line_and_column(at.start);
+    let planned = PlannedBuild { build: spec.clone(), line, column, place };
+    Some((spec, Some(planned)))
 }
 
 /// `{ path = "..", dbms = ".." }` or `{ source = "..", ref = "..", flavour = "..", dbms = ".." }`.

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::model::Arm;
-use crate::problem::{Problem, REPORTED_MAX};
+use crate::problem::{Problem, REPORTED_MAX, sort};
+use rqps_model::BuildSpec;
 
 /// All mistakes of a plan. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +19,38 @@ pub struct PlanErrors {
     pub arms: Vec<Arm>,
     /// Whether these are all.
     pub has_all_arms: bool,
+    /// Builds in which no mistake was found, also those of the other arms.
+    pub builds: Box<[PlannedBuild]>,
+}
+
+/// A build at its place in a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedBuild {
+    pub build: BuildSpec,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+    pub(crate) place: String,
+}
+
+impl PlannedBuild {
+    /// What is wrong with it, or uncertain.
+    pub fn problem(&self, what: String) -> Problem {
+        let (line, column, place) = (self.line, self.column, self.place.clone());
+        Problem { line, column, place, what, remedy: String::new() }
+    }
 }
 
 impl PlanErrors {
     /// No mistakes yet of a plan with these arms, or without some.
-    pub fn of(file: &str, (arms, has_all_arms): (Vec<Arm>, bool)) -> Self {
+    pub fn of(file: &str, (arms, has_all_arms): (Vec<Arm>, bool), builds: Box<[PlannedBuild]>) -> Self {
         let (problems, elsewhere) = (Vec::new(), Vec::new());
-        Self { file: file.to_owned(), problems, elsewhere, arms, has_all_arms }
+        Self { file: file.to_owned(), problems, elsewhere, arms, has_all_arms, builds }
+    }
+
+    /// Adds mistakes that were found later.
+    pub fn add(&mut self, problems: Vec<Problem>) {
+        self.problems.extend(problems);
+        sort(&mut self.problems);
     }
 }
 

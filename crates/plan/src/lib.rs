@@ -22,7 +22,7 @@ pub mod shipped;
 mod show;
 mod step;
 
-pub use errors::PlanErrors;
+pub use errors::{PlanErrors, PlannedBuild};
 pub use model::{
     Arm, Driver, Isolated, OnServerDeath, Protocol, TestOptions, Transport, VerdictOptions, Workload,
 };

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::arms::{self, ArmRules, Arms};
 use crate::driver;
-use crate::errors::PlanErrors;
+use crate::errors::{PlanErrors, PlannedBuild};
 use crate::isolated::fitting_window_seconds;
 use crate::limits;
 use crate::model::OnServerDeath;
@@ -74,6 +74,7 @@ pub struct CheckedPlan {
     pub plan: Plan,
     /// In the order of the file's lines.
     pub warnings: Vec<Problem>,
+    pub builds: Box<[PlannedBuild]>,
 }
 
 impl Plan {
@@ -88,7 +89,7 @@ impl Plan {
                 format!("the file has {} bytes; a plan has at most {}", text.len(), limits::PLAN_BYTES_MAX);
             problems.error(&(0..0), "", what, "Is this the right file?");
             let problems = problems.into_errors(&[]);
-            return Err(PlanErrors { problems, ..PlanErrors::of(file, (Vec::new(), false)) });
+            return Err(PlanErrors { problems, ..PlanErrors::of(file, (Vec::new(), false), Box::default()) });
         }
         let (document, syntax_errors) = DeTable::parse_recoverable(text);
         let mut broken_lines = Vec::new();
@@ -109,12 +110,12 @@ impl Plan {
         let arms = arms::read(&top, &problems, &ArmRules { directory, context });
         match read_plan(&top, &problems, (file, directory), context, &arms) {
             Some(plan) if problems.count() == 0 => {
-                Ok(CheckedPlan { plan, warnings: problems.into_warnings() })
+                Ok(CheckedPlan { plan, warnings: problems.into_warnings(), builds: arms.builds })
             }
             _ => {
                 let are_all = arms.sound.len() == arms.arms.len();
                 let problems = problems.into_errors(&broken_lines);
-                Err(PlanErrors { problems, ..PlanErrors::of(file, (arms.sound, are_all)) })
+                Err(PlanErrors { problems, ..PlanErrors::of(file, (arms.sound, are_all), arms.builds) })
             }
         }
     }

@@ -125,19 +125,23 @@ impl<'a> Problems<'a> {
 
     /// The warnings in line order.
     pub fn into_warnings(self) -> Vec<Problem> {
-        sorted(self.warnings.into_inner())
+        let mut warnings = self.warnings.into_inner();
+        sort(&mut warnings);
+        warnings
     }
 
     /// The mistakes in line order. A line of broken TOML keeps only its first: the rest would be guesses about a value
     /// that was read in part.
     pub fn into_errors(self, broken_lines: &[u32]) -> Vec<Problem> {
         let mut seen_broken = Vec::new();
-        let kept = self.errors.into_inner().into_iter().filter(|problem| {
+        let mut errors = self.errors.into_inner();
+        errors.retain(|problem| {
             let repeated = broken_lines.contains(&problem.line) && seen_broken.contains(&problem.line);
             seen_broken.push(problem.line);
             !repeated
         });
-        sorted(kept.collect())
+        sort(&mut errors);
+        errors
     }
 
     /// Line and column, both from 1, of a byte position.
@@ -155,9 +159,9 @@ impl<'a> Problems<'a> {
     }
 }
 
-fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
+/// By line.
+pub(crate) fn sort(problems: &mut [Problem]) {
     problems.sort_by_key(|problem| (problem.line, problem.column));
-    problems
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use crate::context::Context;
 use crate::database::structure;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
-use crate::mistakes::{complete, elsewhere, foresee};
+use crate::mistakes::{Foreseen, complete, elsewhere, foresee, unpublished};
 use crate::progress::with_quiet_spinner;
 use crate::{EXIT_FAILED, Usage, out};
 use rqps_builds::{file_meant, with_file_meant};
-use rqps_executor::{Ingredients, Needs};
+use rqps_executor::Needs;
 use rqps_model::{BuildSpec, Dbms, counted, did_you_mean};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
@@ -48,7 +48,7 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
 
 fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
-    let mut plan = read_with_configs(context, name)?;
+    let CheckedPlan { mut plan, builds, .. } = read_with_configs(context, name)?;
     let budget = super::run::fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS);
     let mut mistakes: Vec<String> = budget.err().iter().map(|Usage(why)| format!("{name}: {why}")).collect();
     let driver = KIT.driver(&plan)?;
@@ -56,23 +56,25 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     mistakes.extend(unfit.map(|error| error.to_string()));
     let limits = rqps_executor::limits_of(&plan, &context.dirs);
     let mut found = foresee((&plan.arms, true), &limits, &context.dirs)?;
-    mistakes.extend(found.all_mistakes(&context.dirs, |_| false));
-    if !mistakes.is_empty() {
-        return Err(Usage(elsewhere(name, &plan, mistakes).to_string()).into());
+    mistakes.extend(found.all_mistakes(|_| false));
+    let unpublished = unpublished(name, &builds, &context.dirs);
+    let mut unfit = driver.described().err();
+    if mistakes.is_empty() && unpublished.is_empty() {
+        super::run::warn_of_left_out(&plan, &found.ingredients, &found.without, &context.dirs)?;
+        super::run::warn_of_many_clients(&plan);
+        let needs = Needs::of(&plan, &found.ingredients, &context.dirs);
+        unfit = unfit.or_else(|| needs.check().err());
     }
-    let ingredients = found.ingredients;
-    super::run::warn_of_left_out(&plan, &ingredients, &found.without, &context.dirs)?;
-    super::run::warn_of_many_clients(&plan);
     // The plan may be for another host, so it has no mistake.
-    let needs = Needs::of(&plan, &ingredients, &context.dirs);
-    let unfit = driver.described().err().or_else(|| needs.check().err());
     if let Some(error) = &unfit {
         out::message(&format!("warning: it does not run on this host: {error}"));
     }
     let runs_here = unfit.is_none();
-    let refused = rehearse(context, &plan, &ingredients, runs_here)?;
-    if !refused.is_empty() {
-        return Err(Usage(elsewhere(name, &plan, refused).to_string()).into());
+    mistakes.extend(rehearse(context, &plan, &found, runs_here)?);
+    if !mistakes.is_empty() || !unpublished.is_empty() {
+        let mut errors = elsewhere(name, (&plan, builds), mistakes);
+        errors.add(unpublished);
+        return Err(Usage(errors.to_string()).into());
     }
     let steps = plan.steps().len();
     let controls = plan.arms.iter().filter(|arm| arm.control).count();
@@ -102,7 +104,7 @@ const REHEARSAL_MAX: Duration = Duration::from_secs(30);
 fn rehearse(
     context: &Context,
     plan: &Plan,
-    ingredients: &[Ingredients],
+    found: &Foreseen,
     runs_here: bool,
 ) -> anyhow::Result<Vec<String>> {
     let driver = KIT.driver(plan)?;
@@ -125,7 +127,8 @@ fn rehearse(
     let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
     let mut tried = BTreeSet::new();
     context.catch_signals();
-    for (at, (arm, one)) in plan.arms.iter().zip(ingredients).enumerate() {
+    for (arm, one) in found.arms.iter().zip(&found.ingredients) {
+        let Some(at) = plan.arms.iter().position(|planned| planned.name == arm.name) else { continue };
         let build = one.build.label();
         if !one.build.is_here() {
             untried(&format!("on {build}, which is not installed"));
@@ -214,20 +217,21 @@ fn shipped(name: &str) -> anyhow::Result<&'static str> {
 /// Reads and checks a plan by file or shipped name; warnings go to standard error.
 pub fn read_plan(name: &str) -> anyhow::Result<Plan> {
     let checked = check_plan(&text_of(name)?, name)?;
-    Ok(warned_of(checked, name))
+    warn(&checked, name);
+    Ok(checked.plan)
 }
 
 /// The same; if the plan has mistakes, those in its builds and configs are told with them, as far as they are here.
-pub fn read_with_configs(context: &Context, name: &str) -> anyhow::Result<Plan> {
+pub fn read_with_configs(context: &Context, name: &str) -> anyhow::Result<CheckedPlan> {
     let checked = parse(&text_of(name)?, name).map_err(|errors| complete(context, errors))?;
-    Ok(warned_of(checked, name))
+    warn(&checked, name);
+    Ok(checked)
 }
 
-fn warned_of(checked: CheckedPlan, name: &str) -> Plan {
+fn warn(checked: &CheckedPlan, name: &str) {
     for warning in &checked.warnings {
         out::message(&format!("warning: {}", warning.display(name)));
     }
-    checked.plan
 }
 
 /// The text of a plan by file or shipped name.

@@ -21,7 +21,7 @@ use rqps_executor::{Ending, Execution, Finish, Ingredients, Needs, TimeLeft, Wit
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
 use rqps_plan::isolated::block_seconds;
-use rqps_plan::{Plan, Protocol};
+use rqps_plan::{CheckedPlan, Plan, Protocol};
 use rqps_stats::Rules;
 use rqps_store::{NoResult, RunFolder, UPGRADE_FILE, Until};
 use rqps_verdicts::{CERTIFICATE_SECONDS, about, minutes_to_give};
@@ -39,7 +39,7 @@ const REPORT_FILE: &str = "report.md";
 pub const PAGE_FILE: &str = "report.html";
 
 pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let mut plan = read_with_configs(context, &args.plan)?;
+    let CheckedPlan { mut plan, builds, .. } = read_with_configs(context, &args.plan)?;
     if let Some(label) = &args.label {
         plan.name.clone_from(label);
     }
@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS).map_err(|Usage(why)| {
         let why = format!("{}: {why}", args.plan);
-        complete(context, elsewhere(&args.plan, &plan, vec![why]))
+        complete(context, elsewhere(&args.plan, (&plan, builds), vec![why]))
     })?;
     let mut execution = begin(context, plan)?;
     if args.keep_data {

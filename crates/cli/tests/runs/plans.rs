@@ -80,14 +80,14 @@ fn a_check_refuses_what_a_run_refuses() {
     let plan = bench.exact_plan_text(&good.replace(&version, "18.999"));
     let ended = bench.call(&["plan", "check", plan.to_str().unwrap()]);
     let words = match ended.code() {
-        Some(2) => "arm a: postgres 18.999 does not exist; nearest: 18.",
-        _ => "warning: arm a: whether postgres 18.999 exists is not known, since nobody could be asked: ",
+        Some(2) => " build: postgres 18.999 does not exist; nearest: 18.",
+        _ => " build: whether postgres 18.999 exists is not known, since nobody could be asked: ",
     };
     assert!(ended.stderr.contains(words), "{}", ended.stderr);
     let mysql =
         good.replace(&format!("postgres-{version}"), "mysql-8.0.999").replace("./small.conf", "sized");
     let said = checked(&mysql, 2).stderr;
-    assert!(said.contains("arm a: no known published build of mysql 8.0.999; "), "{said}");
+    assert!(said.contains(" build: no known published build of mysql 8.0.999; "), "{said}");
     for (from, to, words) in [
         ("./small.conf", "./huge.conf", "966.4 GB for the servers' caches"),
         ("rows = 2_000", "rows = 2_000_000_000\ntables = 32", " TB of disk"),

@@ -7,6 +7,7 @@ use crate::control::RunControl;
 use crate::driver::{Driver, Job, Loaded, Window, work_of};
 use crate::error::{Error, Result};
 use crate::system::Admin;
+use crate::work::none_refused;
 use rqps_driver::{Observer, StepError};
 use rqps_model::{FixedWork, counted};
 use rqps_plan::{Benchmark, Driver as Program, Plan, StepDef};
@@ -23,46 +24,6 @@ pub static CLIENTS: &dyn Driver = &OwnClients;
 struct OwnClients;
 
 impl OwnClients {
-    /// Prepares the statements of every test once, so that all mistakes show before other arms are loaded.
-    fn prepare_all(
-        &self,
-        plan: &Plan,
-        arm: &ActiveArm,
-        admin: &mut dyn Admin,
-        control: &mut RunControl<'_>,
-    ) -> Result<()> {
-        let work = work_of::<SqlPlan>(self, plan)?;
-        let mut refused: Vec<String> = Vec::new();
-        let mut prepared = BTreeSet::new();
-        for step in plan.workload.steps.iter().filter_map(|name| plan.step(name)) {
-            // The same with other numbers of clients is the same.
-            let Some(test) = work.test(&step.test).filter(|test| prepared.insert(test.name)) else {
-                continue;
-            };
-            let mut prepare = |test| self.prepare_once((plan, &step), test, arm, admin, control);
-            let Err(error) = prepare(test) else { continue };
-            // It names the first of the test's statements that are refused.
-            let mut is_found = false;
-            for (place, alone) in work.statements(&step.test) {
-                if let Err(Error::Step { source: StepError::Client { source, .. }, .. }) = prepare(alone) {
-                    let said = Error::of_statement(&arm.name, &place)(*source);
-                    let Error::Refused { statements, .. } = said else { return Err(said) };
-                    is_found = true;
-                    // A script can be a test and in mixes.
-                    let is_new = statements.iter().all(|one| !refused.contains(one));
-                    refused.extend(statements.into_iter().filter(|_| is_new));
-                }
-            }
-            if !is_found {
-                return Err(error);
-            }
-        }
-        match refused.is_empty() {
-            true => Ok(()),
-            false => Err(Error::Refused { arm: arm.name.clone(), statements: refused }),
-        }
-    }
-
     /// Prepares the statements of a test in a session of its own.
     fn prepare_once(
         &self,
@@ -211,11 +172,42 @@ impl Driver for OwnClients {
             admin.query(&piece.text).map_err(Error::of_statement(&arm.name, &place))?;
         }
         let load_us = start.elapsed().as_micros() as u64;
-        self.prepare_all(plan, arm, &mut *admin, control)?;
         let (tables, rows) = count_rows(plan, SqlAddress::of(arm, self)?.adapter.dialect(), &mut *admin);
         let load = Load { tables, rows, load_us, index_us: 0 };
         let seconds = start.elapsed().as_secs_f64();
         Ok(Loaded { load, summary: format!("{} in {seconds:.1} s", counted(rows, "row")) })
+    }
+
+    /// Prepares the statements of every test once, so that all mistakes show before other arms are loaded.
+    fn check_statements(&self, plan: &Plan, arm: &ActiveArm, control: &mut RunControl<'_>) -> Result<()> {
+        let work = work_of::<SqlPlan>(self, plan)?;
+        let mut admin = arm.admin("trying the statements")?;
+        let mut refused: Vec<String> = Vec::new();
+        let mut prepared = BTreeSet::new();
+        for step in plan.workload.steps.iter().filter_map(|name| plan.step(name)) {
+            // The same with other numbers of clients is the same.
+            let Some(test) = work.test(&step.test).filter(|test| prepared.insert(test.name)) else {
+                continue;
+            };
+            let mut prepare = |test| self.prepare_once((plan, &step), test, arm, &mut *admin, control);
+            let Err(error) = prepare(test) else { continue };
+            // It names the first of the test's statements that are refused.
+            let mut is_found = false;
+            for (place, alone) in work.statements(&step.test) {
+                if let Err(Error::Step { source: StepError::Client { source, .. }, .. }) = prepare(alone) {
+                    let said = Error::of_statement(&arm.name, &place)(*source);
+                    let Error::Refused { statements, .. } = said else { return Err(said) };
+                    is_found = true;
+                    // A script can be a test and in mixes.
+                    let is_new = statements.iter().all(|one| !refused.contains(one));
+                    refused.extend(statements.into_iter().filter(|_| is_new));
+                }
+            }
+            if !is_found {
+                return Err(error);
+            }
+        }
+        none_refused(arm, refused)
     }
 
     fn prepare<'a>(
