@@ -48,8 +48,8 @@ pub use kit::{Host, Kit, ThisHost};
 pub use needs::Needs;
 pub use observe::StepFindings;
 pub use own_configs::{
-    Examined, Without, check_own_configs, examine_own_configs, lacking_in_own_configs, place_of,
-    refused_in_own_configs,
+    Examined, Without, adjusted_in_own_configs, check_own_configs, examine_own_configs,
+    lacking_in_own_configs, place_of, refused_in_own_configs,
 };
 pub use place::{Orphans, Place, clean, clean_measured, clean_orphans, serve_dir};
 pub use profile::{ProfileRequest, ProfiledTests};

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use rqps_builds::Dirs;
 use rqps_model::{LeftOut, sentence};
 use rqps_plan::{Arm, Plan};
-use rqps_servers::{Config, Misspelled, UnknownOption, is_file, is_of_a_plugin};
+use rqps_servers::{Config, Misspelled, UnknownOption, cannot_be_set, is_file, is_of_a_plugin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -17,6 +17,8 @@ struct Unknown {
     question: Option<String>,
     /// Whether the config expects that versions do not know it.
     loose: bool,
+    /// Whether nobody can set it.
+    read_only: bool,
 }
 
 /// Options of a config that a build does not know, so that its arms run without them.
@@ -110,20 +112,21 @@ pub fn examine_own_configs(
         if is_file(&planned.config) && !planned.control && of_arm.build.is_here() {
             dirs.create_work()?;
             let Ingredients { build, config, system, .. } = of_arm;
-            for UnknownOption { option, question, loose, .. } in
+            for UnknownOption { option, question, loose, read_only, .. } in
                 system.unknown_options(build, config, &dirs.work)?
             {
                 let found = unknown.entry((&config.name, option)).or_default();
                 found.arms.push(arm);
                 found.question = question.or(found.question.take());
                 found.loose |= loose;
+                found.read_only |= read_only;
             }
         }
     }
     // By build and config.
     let mut without: BTreeMap<(String, &str), Without> = BTreeMap::new();
     let mut mistakes = Vec::new();
-    for ((config, option), Unknown { arms: without_it, question, loose }) in unknown {
+    for ((config, option), Unknown { arms: without_it, question, loose, read_only }) in unknown {
         // A section of one series is not in every arm's config.
         let uses = |(arm, of_arm): &(&Arm, &Ingredients)| {
             of_arm.config.name == config && !arm.control && has(&of_arm.config, &option)
@@ -143,6 +146,10 @@ pub fn examine_own_configs(
         let path = &arms[first].config;
         let place = place_of(&ingredients[first].config, path, &option);
         if is_mistake && !loose {
+            if read_only {
+                mistakes.push(format!("{place}: {}", cannot_be_set(&option)));
+                continue;
+            }
             if !are_all && question.is_none() {
                 continue;
             }
@@ -247,6 +254,33 @@ pub fn lacking_in_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &D
         }
     }
     Ok(lines)
+}
+
+/// Numbers of own configs in whose place builds use others, a line for each.
+///
+/// # Errors
+/// If a build cannot be asked.
+pub fn adjusted_in_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &Dirs) -> Result<Vec<String>> {
+    let mut used: BTreeMap<_, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+    for (arm, Ingredients { build, config, .. }) in plan.arms.iter().zip(ingredients) {
+        if !is_file(&arm.config) || arm.control || !build.is_here() || !build.dbms.speaks_sql() {
+            continue;
+        }
+        dirs.create_work()?;
+        for LeftOut { option, value, taken, .. } in rqps_servers::adjusted_options(build, config, &dirs.work)?
+        {
+            let line = format!("{}: `{option} = {value}`", place_of(config, &arm.config, &option));
+            let builds = used.entry(line).or_default().entry(taken.unwrap_or_default()).or_default();
+            builds.push(build.label());
+        }
+    }
+    let of_value = |(value, builds): (&String, &Vec<String>)| {
+        format!("{} use{} {value}", builds.join(", "), if builds.len() == 1 { "s" } else { "" })
+    };
+    let line = |(line, values): (&String, &BTreeMap<_, _>)| {
+        format!("{line}: {}", values.iter().map(of_value).collect::<Vec<_>>().join("; "))
+    };
+    Ok(used.iter().map(line).collect())
 }
 
 /// Where the user's config at `path` sets an option, as `bad.ini:12`: it may include the file that does.

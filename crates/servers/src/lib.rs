@@ -52,6 +52,6 @@ pub use snapshot::{Copied, HowCopied, restore, snapshot};
 pub use spec::{Applied, DATABASE, ServerEndpoint, ServerSpec, USER};
 pub use systems::is_damage;
 pub use unknown::{
-    Misspelled, UnknownOption, defaults_of, known_among, lacking, misspelled, refused_options,
-    unknown_options,
+    Misspelled, UnknownOption, adjusted_options, cannot_be_set, defaults_of, known_among, lacking,
+    misspelled, refused_options, unknown_options,
 };

@@ -219,6 +219,16 @@ pub(crate) trait Known {
         Ok(Vec::new())
     }
 
+    /// Those of some options for whose numbers the build uses others.
+    fn adjusted(&self, _options: &[(&str, &str)]) -> Result<Vec<LeftOut>> {
+        Ok(Vec::new())
+    }
+
+    /// Whether an option that it does not have is a variable of servers that nobody can set.
+    fn is_read_only(&self, _option: &str) -> bool {
+        false
+    }
+
     /// What of an option's value this machine or the build lacks, so that it is left out; `None` if nothing is known.
     fn lacking(&self, _config: &Config, _option: (&str, &str)) -> Result<Option<LeftOut>> {
         Ok(None)

@@ -25,6 +25,13 @@ pub struct UnknownOption {
     pub loose: bool,
     /// Why the build leaves it out, and what to write instead if it tells.
     pub why: LeftOut,
+    /// Whether servers have it as a variable that nobody can set.
+    pub read_only: bool,
+}
+
+/// Of an option that is [`UnknownOption::read_only`].
+pub fn cannot_be_set(option: &str) -> String {
+    format!("`{option}` cannot be set: it is a read-only variable of the server. Remove it.")
 }
 
 impl UnknownOption {
@@ -65,7 +72,8 @@ pub fn unknown_options(build: &Build, config: &Config, scratch: &Path) -> Result
             let question = known.question(&option);
             let loose = config.loose.contains(&option);
             let why = known.why_unknown((&option, value(&option)))?.unwrap_or_else(applied::unknown_option);
-            Ok(UnknownOption { option, question, loose, why })
+            let read_only = known.is_read_only(&option);
+            Ok(UnknownOption { option, question, loose, why, read_only })
         });
         unknown.collect()
     })
@@ -114,15 +122,8 @@ pub fn defaults_of(
 /// # Errors
 /// As of [`unknown_options`].
 pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<LeftOut>> {
-    let own = systems::get(build.dbms).own_options();
     ask((build, config), scratch, |known| {
-        let mut options = Vec::new();
-        for (option, value) in config.options.iter().filter(|(option, _)| !own.contains(&option.as_str())) {
-            let value = config.value_before(build, option).map_or(value, |before| &before.value);
-            if known.has(option)? {
-                options.push((option.as_str(), value.as_str()));
-            }
-        }
+        let mut options = given_to(build, config, known)?;
         let mut refused = Vec::new();
         // Each question starts the build's program.
         if known.refusal(&options)?.is_some() {
@@ -140,6 +141,27 @@ pub fn refused_options(build: &Build, config: &Config, scratch: &Path) -> Result
         left_out.extend(known.refused_at_start(&options)?);
         Ok(left_out)
     })
+}
+
+/// The options of a config for whose numbers the build uses others, with both.
+///
+/// # Errors
+/// As of [`unknown_options`].
+pub fn adjusted_options(build: &Build, config: &Config, scratch: &Path) -> Result<Vec<LeftOut>> {
+    ask((build, config), scratch, |known| known.adjusted(&given_to(build, config, known)?))
+}
+
+/// The options of a config that a build knows, without those that rqps sets, with their values for its version.
+fn given_to<'c>(build: &Build, config: &'c Config, known: &dyn Known) -> Result<Vec<NameAndValue<'c>>> {
+    let own = systems::get(build.dbms).own_options();
+    let mut options = Vec::new();
+    for (option, value) in config.options.iter().filter(|(option, _)| !own.contains(&option.as_str())) {
+        let value = config.value_before(build, option).map_or(value, |before| &before.value);
+        if known.has(option)? {
+            options.push((option.as_str(), value.as_str()));
+        }
+    }
+    Ok(options)
 }
 
 /// An option whose value a build does not take, with its message.

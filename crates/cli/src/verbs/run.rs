@@ -239,8 +239,8 @@ pub fn warn_of_own_configs(
     warn_of_left_out(plan, ingredients, &checked, dirs)
 }
 
-/// Warns of options that some arms leave out since their builds do not know them, and of values that this machine or a
-/// build lacks.
+/// Warns of options that some arms leave out since their builds do not know them, of values that this machine or a
+/// build lacks, and of numbers in whose place a build uses others.
 pub fn warn_of_left_out(
     plan: &Plan,
     ingredients: &[Ingredients],
@@ -250,7 +250,8 @@ pub fn warn_of_left_out(
     for without in without.iter().filter(|without| !without.options.is_empty()) {
         out::message(&format!("warning: {without}"));
     }
-    for line in rqps_executor::lacking_in_own_configs(plan, ingredients, dirs)? {
+    let lacking = rqps_executor::lacking_in_own_configs(plan, ingredients, dirs)?;
+    for line in lacking.into_iter().chain(rqps_executor::adjusted_in_own_configs(plan, ingredients, dirs)?) {
         out::message(&format!("warning: {line}"));
     }
     Ok(())

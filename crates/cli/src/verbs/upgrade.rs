@@ -69,8 +69,8 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     }
     tell_counting(&plan);
     let begun = super::run::begin_told(context, plan, context.made_results()?, &told);
-    if let Some(rqps_executor::Error::UnknownOptions(_)) = cause(&begun) {
-        tell(&options);
+    if let Some(rqps_executor::Error::UnknownOptions(mistakes)) = cause(&begun) {
+        return Err(Usage(mistakes.clone() + &beside(&options)).into());
     }
     let execution = begun.map_err(|error| naming_argument(&two.arms, error))?;
     drop(adapted);
@@ -85,14 +85,16 @@ fn cause<T>(result: &anyhow::Result<T>) -> Option<&rqps_executor::Error> {
     result.as_ref().err().and_then(|error| error.downcast_ref())
 }
 
-/// Tells what was found of options besides what ends an upgrade before its run.
-fn tell(options: &[String]) {
-    let items: String = options.iter().map(|option| format!("- {option}\n")).collect();
-    if !items.is_empty() {
-        out::message(&format!(
-            "Apart from the mistakes below, the upgrade affects these options on the new version:\n\n{items}"
-        ));
+/// What was found of options besides what ends an upgrade before its run, to be told after that.
+fn beside(options: &[String]) -> String {
+    if options.is_empty() {
+        return String::new();
     }
+    let items: Vec<String> = options.iter().map(|option| format!("- {option}")).collect();
+    format!(
+        "\n\nApart from that, the upgrade affects these options on the new version:\n\n{}",
+        items.join("\n")
+    )
 }
 
 /// Whether one published version comes before another. A series means its newest release.

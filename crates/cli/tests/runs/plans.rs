@@ -105,6 +105,22 @@ fn a_check_refuses_what_a_run_refuses() {
     checked(&good, 0);
 }
 
+/// Of the one only the server's log tells, the other is in `SHOW VARIABLES`.
+#[test]
+fn a_check_names_numbers_that_servers_adjust_and_variables_that_nobody_can_set() {
+    let bench = Bench::new();
+    let text = GOOD.replace("postgres-18", "mysql-8.0.31").replace("./small.conf", "./own.cnf");
+    let said = |option: &str| {
+        std::fs::write(bench.path().join("own.cnf"), format!("[mysqld]\n{option}\n")).unwrap();
+        let plan = bench.exact_plan_text(&text);
+        bench.call(&["plan", "check", plan.to_str().unwrap()]).stderr
+    };
+    let adjusted = said("lower_case_table_names = 7");
+    assert!(adjusted.contains("own.cnf:2: `lower_case_table_names = 7`: mysql-8.0.31 uses "), "{adjusted}");
+    let read_only = said("version_comment = mine");
+    assert!(read_only.contains("own.cnf:2: `version_comment` cannot be set: "), "{read_only}");
+}
+
 /// Of the plan, of its scripts and of its configs, by a run as by a check.
 #[test]
 fn mistakes_of_all_kinds_are_told_in_one_list() {

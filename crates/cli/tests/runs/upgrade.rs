@@ -200,7 +200,7 @@ fn values_that_both_versions_reject_are_named_at_once() {
     fs::write(
         &config,
         "work_mem = 16Mb\nwal_keep_segments = 4\ncheckpoint_completion_target = 1.5\nwal_compression = lz9\n\
-         shared_preload_libraries = 'auto_explain, pg_stat_statements'\npg_stat_statements.max = lots\n\
+         shared_preload_libraries = 'auto_explain, pg_stat_statements, pg_prewam'\npg_stat_statements.max = lots\n\
          auto_explain.log_format = jsn\nauto_explain.log_analyze = off\n",
     )
     .unwrap();
@@ -216,7 +216,10 @@ fn values_that_both_versions_reject_are_named_at_once() {
         "bad.conf:6: `pg_stat_statements.max = lots`: refused: invalid value for parameter",
         "bad.conf:7: `auto_explain.log_format = jsn`: refused: invalid value for parameter",
         "Available values: text, xml, json, yaml",
-        "use wal_keep_size = 64MB",
+        " has `pg_prewam`. Did you mean `pg_prewarm`?",
+        // What is no mistake comes after these.
+        "\n\n- ",
+        "bad.conf:2: wal_keep_segments: unknown; use wal_keep_size = 64MB",
     ] {
         assert!(stderr.contains(told), "{told}: {stderr}");
     }

@@ -318,7 +318,23 @@ impl Upgrade<'_, '_> {
         let neither = self.of_neither();
         let neither = (!neither.is_empty())
             .then(|| format!("Left out on both versions, so not checked: {}", neither.join(", ")));
-        neither.into_iter().chain(self.measured_otherwise()).collect()
+        neither.into_iter().chain(self.adjusted_by_both()).chain(self.measured_otherwise()).collect()
+    }
+
+    /// Numbers of the config in whose place both versions use others.
+    fn adjusted_by_both(&self) -> Option<String> {
+        let adjusted = |left: &LeftOut| {
+            let taken = left.taken.as_ref().filter(|_| !left.refused && !self.is_told(left))?;
+            let mut of_old = self.old_arm().left_out.iter();
+            let old = of_old.find(|old| old.option == left.option).and_then(|old| old.taken.as_ref())?;
+            let used = match old == taken {
+                true => taken.clone(),
+                false => format!("{old} (old) and {taken} (new)"),
+            };
+            Some(format!("{} from {} to {used}", left.option, left.value))
+        };
+        let adjusted: Vec<String> = self.new_arm().left_out.iter().filter_map(adjusted).collect();
+        (!adjusted.is_empty()).then(|| format!("Adjusted by both versions: {}", adjusted.join(", ")))
     }
 
     /// Options of the config that rqps measures with its own values.

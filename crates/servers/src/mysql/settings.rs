@@ -83,8 +83,30 @@ const POOL_SIZE_MAX: &str = "innodb_buffer_pool_size_max";
 /// Options whose values a server checks only once its system tables are there: accounts depend on them.
 const CHECKED_AT_START: [&str; 1] = ["authentication_policy"];
 
+/// Variables that servers list and nobody can set, beside those whose names begin with `have_` or `version_`.
+const READ_ONLY: [&str; 18] = [
+    "error_count",
+    "external_user",
+    "gtid_executed",
+    "gtid_owned",
+    "hostname",
+    "innodb_version",
+    "large_files_support",
+    "large_page_size",
+    "license",
+    "locked_in_memory",
+    "lower_case_file_system",
+    "protocol_version",
+    "proxy_user",
+    "server_uuid",
+    "statement_id",
+    "system_time_zone",
+    "version",
+    "warning_count",
+];
+
 /// What becomes of an unknown option with that prefix.
-const IGNORED: &str = "; ignored because of its prefix loose_";
+const IGNORED: &str = "; ignored because of its prefix loose";
 
 /// Messages about rejected values.
 const COMPLAINTS: [&str; 6] = [
@@ -289,6 +311,21 @@ impl OfBuild<'_> {
         fs::remove_dir_all(&data_dir).map_err(Error::file("remove", &data_dir))?;
         Ok(refusal(&output))
     }
+
+    /// Has the build read a file with these options, after those that load plugins.
+    fn read(&self, options: &[(&str, &str)]) -> Result<(KnownOptions, Output)> {
+        let path = self.place.join(FILE);
+        let dir = self.layout.plugin_dir.as_ref().map(|dir| dir.to_string_lossy());
+        let plugins = dir.iter().filter(|_| !self.plugins.is_empty());
+        let plugins =
+            plugins.flat_map(|dir| [("plugin_dir", &**dir), ("plugin_load_add", self.plugins.as_str())]);
+        let options = options.iter().copied().filter(|(option, _)| !plugins::is_loading(option));
+        let lines =
+            plugins.chain(options).map(|(option, value)| format!("{}\n", format_option(option, value)));
+        let text = format!("[mysqld]\n{}", lines.collect::<String>());
+        write_private(&path, text.as_bytes(), Some(self.user))?;
+        options::with_file(&self.layout, self.user, &path, self.place)
+    }
 }
 
 impl Known for OfBuild<'_> {
@@ -311,18 +348,16 @@ impl Known for OfBuild<'_> {
     }
 
     fn refusal(&self, options: &[(&str, &str)]) -> Result<Option<String>> {
-        let path = self.place.join(FILE);
-        let dir = self.layout.plugin_dir.as_ref().map(|dir| dir.to_string_lossy());
-        let plugins = dir.iter().filter(|_| !self.plugins.is_empty());
-        let plugins =
-            plugins.flat_map(|dir| [("plugin_dir", &**dir), ("plugin_load_add", self.plugins.as_str())]);
-        let options = options.iter().copied().filter(|(option, _)| !plugins::is_loading(option));
-        let lines =
-            plugins.chain(options).map(|(option, value)| format!("{}\n", format_option(option, value)));
-        let text = format!("[mysqld]\n{}", lines.collect::<String>());
-        write_private(&path, text.as_bytes(), Some(self.user))?;
-        let (_, output) = options::with_file(&self.layout, self.user, &path, self.place)?;
-        Ok(refusal(&output))
+        Ok(refusal(&self.read(options)?.1))
+    }
+
+    fn adjusted(&self, options: &[(&str, &str)]) -> Result<Vec<LeftOut>> {
+        let (effective, _) = self.read(options)?;
+        Ok(options.iter().filter_map(|one| adjusted(&effective, *one)).collect())
+    }
+
+    fn is_read_only(&self, option: &str) -> bool {
+        ["have_", "version_"].iter().any(|start| option.starts_with(start)) || READ_ONLY.contains(&option)
     }
 
     fn refused_at_start(&self, options: &[(&str, &str)]) -> Result<Vec<LeftOut>> {
@@ -404,23 +439,21 @@ fn is_server(program: &str) -> bool {
 fn report_adjusted(effective_options: &KnownOptions, kept: &[(String, String)], applied: &mut Applied) {
     let written = kept.iter().filter(|(option, _)| !applied.added.iter().any(|(own, _)| own == option));
     for (option, value) in written {
-        let option = conf::canonical(option);
-        let Some(effective) =
-            effective_options.value(&option).filter(|effective| is_different_number(value, effective))
-        else {
-            continue;
-        };
-        let adjusted = LeftOut {
-            option,
-            value: value.clone(),
-            reason: format!("the server adjusted it to {effective}"),
-            taken: Some(effective.to_owned()),
-            ..LeftOut::default()
-        };
-        if !applied.left_out.contains(&adjusted) {
-            applied.left_out.push(adjusted);
-        }
+        let adjusted = adjusted(effective_options, (&conf::canonical(option), value));
+        applied.left_out.extend(adjusted.filter(|one| !applied.left_out.contains(one)));
     }
+}
+
+/// An option that the server does not take with the value as written.
+fn adjusted(effective_options: &KnownOptions, (option, value): (&str, &str)) -> Option<LeftOut> {
+    let effective = effective_options.value(option)?;
+    is_different_number(value, effective).then(|| LeftOut {
+        option: option.to_owned(),
+        value: value.to_owned(),
+        reason: format!("the server adjusted it to {effective}"),
+        taken: Some(effective.to_owned()),
+        ..LeftOut::default()
+    })
 }
 
 /// Whether a value as written is a different number than the effective one. Texts, and switches with their

@@ -10,11 +10,11 @@ use rqps_builds::Build;
 use rqps_driver::PrivateDir;
 use rqps_executor::place_of;
 use rqps_explain::renamed::{self, Replacement};
-use rqps_model::{Dbms, LeftOut};
+use rqps_model::{Dbms, LeftOut, natural};
 use rqps_plan::Plan;
 use rqps_servers::{
-    Config, UnknownOption, config_with, defaults_of, is_file, is_of_a_plugin, known_among, lacking,
-    load_config, refused_lines, refused_options, unknown_options,
+    Config, Misspelled, UnknownOption, cannot_be_set, config_with, defaults_of, is_file, is_of_a_plugin,
+    known_among, lacking, load_config, misspelled, refused_lines, refused_options, unknown_options,
 };
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,7 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
     context.dirs.create_work()?;
     let upgrade = Upgrade {
         config: load_config(new.dbms, &new.version, config)?,
+        path: config,
         is_own: is_file(config),
         of_old: load_config(old.dbms, &old.version, config)?,
         old,
@@ -67,14 +68,12 @@ pub(super) fn adapted_config(context: &Context, plan: &Plan, config: &str) -> an
     let what = format!("asking {} and {} for their options", upgrade.old.label(), upgrade.new.label());
     let changes = context.before_a_run(|| with_spinner(&what, || upgrade.changes()))?;
     let Changes { mut lines, refused, told, options, said, of_both, unusable } = changes;
-    let mut mistakes: Vec<String> = unusable
-        .iter()
-        .map(|(option, why)| format!("{}: {why}", place_of(&upgrade.config, config, option)))
-        .collect();
-    mistakes.extend((!of_both.is_empty()).then(|| both_reject(&upgrade, &of_both, config)));
+    let mut mistakes: Vec<String> =
+        unusable.iter().map(|(option, why)| format!("{}: {why}", upgrade.place(option))).collect();
+    mistakes.sort_by(|one, other| natural(one, other));
+    mistakes.extend((!of_both.is_empty()).then(|| both_reject(&upgrade, &of_both)));
     if !mistakes.is_empty() {
-        super::tell(&options);
-        return Err(Usage(mistakes.join("\nrqps: ")).into());
+        return Err(Usage(mistakes.join("\nrqps: ") + &super::beside(&options)).into());
     }
     said.iter().for_each(|text| out::message(text));
     lines.extend(refused_lines(upgrade.new.dbms, &refused));
@@ -93,10 +92,10 @@ struct Rejected {
 }
 
 /// That both versions reject values, with the lines that have them.
-fn both_reject(upgrade: &Upgrade<'_>, rejected: &[Rejected], path: &str) -> String {
+fn both_reject(upgrade: &Upgrade<'_>, rejected: &[Rejected]) -> String {
     let (old, new) = (upgrade.old.label(), upgrade.new.label());
     let value = |Rejected { by_new, by_old }: &Rejected| {
-        let place = place_of(&upgrade.config, path, &by_new.option);
+        let place = upgrade.place(&by_new.option);
         let [of_new, of_old] = [by_new, by_old].map(|one| one.reason.trim_end_matches('.'));
         let reason = match of_new == of_old {
             true => of_new.to_owned(),
@@ -118,6 +117,8 @@ struct Upgrade<'a> {
     new: Build,
     /// As the new version reads it.
     config: Config,
+    /// Its file, or its name.
+    path: &'a str,
     /// Whether the config is a file of the user's, not a shipped one.
     is_own: bool,
     /// As the old version reads it: without sections of another series.
@@ -136,7 +137,7 @@ struct Changes {
     /// What the user is told.
     said: Vec<String>,
     of_both: Vec<Rejected>,
-    /// Options that neither version knows, and values that the old one refuses, with what to do.
+    /// Options that neither version knows, values that the old one refuses, and what neither has, with what to do.
     unusable: Vec<(String, String)>,
 }
 
@@ -146,9 +147,38 @@ impl Upgrade<'_> {
         self.unknown(&mut changes)?;
         self.refused(&mut changes)?;
         self.refused_by_old(&mut changes)?;
+        let misspelled = self.misspelled();
         let left = lacking(&self.new, &self.config, self.work)?;
-        changes.options.extend(left.iter().map(fate_of));
+        let is_missing = |left: &&LeftOut| !misspelled.iter().any(|one| one.option == left.option);
+        changes.options.extend(left.iter().filter(is_missing).map(|left| self.fate_of(left)));
+        let (old, new) = (self.old.label(), self.new.label());
+        changes.unusable.extend(misspelled.into_iter().map(|Misspelled { option, part, meant }| {
+            let why = format!("`{option}`: neither {old} nor {new} has `{part}`. Did you mean `{meant}`?");
+            (option, why)
+        }));
         Ok(changes)
+    }
+
+    /// Parts of values, such as libraries, that neither version has.
+    fn misspelled(&self) -> Vec<Misspelled> {
+        if !self.is_own {
+            return Vec::new();
+        }
+        let of_old = misspelled(&self.old, &self.of_old);
+        let of_new = misspelled(&self.new, &self.config).into_iter();
+        let is_of_both =
+            |one: &Misspelled| of_old.iter().any(|old| (&old.option, &old.part) == (&one.option, &one.part));
+        of_new.filter(is_of_both).collect()
+    }
+
+    /// Where the config sets an option.
+    fn place(&self, option: &str) -> String {
+        place_of(&self.config, self.path, option)
+    }
+
+    /// What becomes of an option of the config.
+    fn fate_of(&self, LeftOut { option, value, reason, .. }: &LeftOut) -> String {
+        format!("{}: {option} = {value}: {reason}", self.place(option))
     }
 
     fn value(&self, name: &str) -> Option<String> {
@@ -171,7 +201,8 @@ impl Upgrade<'_> {
         };
         let of_new_alone = unknown_to_old.iter().filter(is_of_new_alone).map(|one| {
             format!(
-                "{}: in effect; {} is measured without it ({})",
+                "{}: {}: in effect; {} is measured without it ({})",
+                self.place(&one.option),
                 one.option,
                 self.old.label(),
                 one.why.reason
@@ -207,14 +238,14 @@ impl Upgrade<'_> {
                         changes.unusable.push((option.clone(), why));
                     } else if instead.is_some() {
                         changes.said.push(format!("{new}: {becomes}"));
-                        changes.options.push(becomes);
+                        changes.options.push(format!("{}: {becomes}", self.place(option)));
                     }
                     continue;
                 }
                 // In a section of the new series alone it would be taken for misspelled.
                 changes.refused.push(one.refused(&written, removed));
             }
-            changes.options.push(becomes);
+            changes.options.push(format!("{}: {becomes}", self.place(option)));
             if let Some(line) = line {
                 changes.said.push(format!("{new} does not know {option}: measured with {line}"));
                 changes.lines.push(line);
@@ -232,6 +263,9 @@ impl Upgrade<'_> {
         known_to_old: &[String],
     ) -> String {
         let (old, new, option) = (self.old.label(), self.new.label(), &one.option);
+        if one.read_only {
+            return cannot_be_set(option);
+        }
         let remedy = match (replacement, renamed::removed(option), &one.question) {
             (Some(later), ..) => {
                 let have = match known_to_old.contains(&later.name) {
@@ -276,7 +310,7 @@ impl Upgrade<'_> {
             match by_old.iter().find(|old| old.option == by_new.option) {
                 Some(by_old) => changes.of_both.push(Rejected { by_new, by_old: by_old.clone() }),
                 // The new version starts with it, and its log tells.
-                None if by_new.without_effect => changes.options.push(fate_of(&by_new)),
+                None if by_new.without_effect => changes.options.push(self.fate_of(&by_new)),
                 None => refused.push(by_new),
             }
         }
@@ -301,7 +335,7 @@ impl Upgrade<'_> {
         }
         let new = self.new.label();
         for left @ LeftOut { option, value, reason, taken, .. } in &refused {
-            changes.options.push(fate_of(left));
+            changes.options.push(self.fate_of(left));
             changes.said.push(match taken {
                 Some(taken) => {
                     format!("{new} is measured with {option} = {taken} instead of {value}: {reason}")
@@ -312,11 +346,6 @@ impl Upgrade<'_> {
         changes.refused.extend(refused);
         Ok(())
     }
-}
-
-/// What becomes of an option of the config.
-fn fate_of(LeftOut { option, value, reason, .. }: &LeftOut) -> String {
-    format!("{option} = {value}: {reason}")
 }
 
 /// A config with more lines for the server.
