@@ -296,8 +296,8 @@ pub(crate) fn canaries(names: &[&str]) -> String {
     format!("before and after the block, {}", each.join("; "))
 }
 
-/// Remarks on the host; those about canaries are combined into one.
-pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
+/// Remarks on the host, of a run that counts instructions or does not; those about canaries are combined into one.
+pub fn host_remarks(remarks: &[HostRemark], has_instructions: bool) -> Vec<String> {
     let (mut texts, mut canaries) = (Vec::new(), Vec::new());
     for remark in remarks {
         match remark {
@@ -307,8 +307,8 @@ pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
                     count => format!(" ({count} ended with rqps, which says nothing about the host)"),
                 };
                 texts.push(format!(
-                    "{void} of {} blocks are void{cut_off}, so that the others may be no fair sample: section blocks says \
-                     why. If the machine was busy, measure again on a quiet one",
+                    "{void} of {} blocks are void{cut_off}, so that the others may be no fair sample: section blocks of \
+                     `rqps show` says why. If the machine was busy, measure again on a quiet one",
                     void + done
                 ));
             }
@@ -318,9 +318,10 @@ pub fn host_remarks(remarks: &[HostRemark]) -> Vec<String> {
         }
     }
     if !canaries.is_empty() {
+        let suffer = if has_instructions { ", counted instructions do not" } else { "" };
         texts.push(format!(
             "noisy machine: around valid blocks, {}. Other programs use this machine, or its CPU frequency changes; \
-             see section blocks. Rates suffer most, counted instructions do not",
+             see section blocks of `rqps show`. Rates suffer most{suffer}",
             canaries.join(", ")
         ));
     }

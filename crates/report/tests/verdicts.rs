@@ -235,7 +235,10 @@ fn false_alarms_and_void_blocks_are_reported() {
     assert!(text.contains("3 false alarms in 32 verdicts: insert rate 0.90"), "{text}");
     assert!(text.contains("ALARM"), "{text}");
     assert!(text.contains("2 of 6 blocks are void"), "{text}");
-    assert!(text.contains("2 void (block 1: spin_ns rose by 40 %; the others in section blocks)"), "{text}");
+    assert!(
+        text.contains("2 void (block 1: spin_ns rose by 40 %; the others in section blocks of `rqps show`)"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -36,7 +36,8 @@ pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
     let facts = facts.flatten().map(|text| Line { text, is_alarm: false });
     let after_resume = measured_after_resume(judged.run).into_iter();
     let after_resume = after_resume.map(|one| Line { text: after_resume_text(&one), is_alarm: true });
-    let host = words::host_remarks(&judged.verdicts.host).into_iter();
+    let has_instructions = judged.has_costs() && judged.cost_metric() == Metric::Instructions;
+    let host = words::host_remarks(&judged.verdicts.host, has_instructions).into_iter();
     let host = host.map(|text| Line { text, is_alarm: true });
     std::iter::once(false_alarms).chain(facts).chain(after_resume).chain(host).collect()
 }
@@ -258,14 +259,14 @@ fn copies(run: &Run) -> Option<String> {
     Some(format!("copies: {}", run.meta.method_of("copies")?))
 }
 
-/// `block 1: the host changed: …; the others in section blocks`: what spoilt a block, rather than an interruption.
+/// `block 1: the host changed: …; the others in section blocks …`: what spoilt a block, rather than an interruption.
 fn why_void(run: &Run) -> String {
     let void = || run.blocks.iter().filter(|block| block.status == BlockStatus::Void);
     let spoilt = void().filter_map(|block| Some((block.number, block.note.as_deref()?)));
     let Some((number, why)) = spoilt.into_iter().find(|(_, why)| *why != CUT_OFF) else {
         return "interrupted".to_owned();
     };
-    let others = if void().count() > 1 { "; the others in section blocks" } else { "" };
+    let others = if void().count() > 1 { "; the others in section blocks of `rqps show`" } else { "" };
     format!("block {number}: {why}{others}")
 }
 

@@ -177,7 +177,8 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> V
     }
     let mut unpaired = judged.unpaired(arm);
     unpaired.retain(|one| comparison.shows(one.test));
-    let tables = std::iter::once(table(judged, arm, &lines, &label, &base));
+    blocks.extend(lines.is_empty().then(none_judged));
+    let tables = (!lines.is_empty()).then(|| table(judged, arm, &lines, &label, &base)).into_iter();
     let tables = tables.chain(resources(judged, &lines, &label, &base));
     let tables = tables.chain((!unpaired.is_empty()).then(|| unpaired::table(&unpaired, &label, &base)));
     blocks.extend(tables.map(|table| Block::Table(table.about("arm", &judged.run.arms[arm].name))));
@@ -293,6 +294,11 @@ pub(crate) fn table(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>], label: 
     }
     table.footnotes = footnotes(judged, lines);
     table
+}
+
+/// In place of a table of verdicts without rows.
+pub(crate) fn none_judged() -> Block {
+    Block::Text("No test has been judged.".to_owned())
 }
 
 /// False if nobody judges rates: then they are noise.
@@ -435,7 +441,8 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
             if lines.is_empty() { "none, without a test".to_owned() } else { matters(verdicts, lines) },
             match rules.at_once {
                 true => "once, on all repeats".to_owned(),
-                false => format!("after {} {samples}; those since then count at the next test", looks.join(", ")),
+                false =>
+                    format!("after {} {samples}; those since then count at the next test", looks.join(", ")),
             }
         ),
         from_to,
@@ -452,15 +459,16 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
                 _ => format!("each {}", judged.run.terms().pass),
             }
         ),
-        format!(
-            "too noisy: even {} {samples}{most} would probably not decide it. suspect: a change is likely but not \
-             established",
-            blocks_most,
-        ),
-        ratios,
-        "if few blocks just sufficed to detect a change, its ratio overstates it on average; the interval still holds"
-            .to_owned(),
     ];
+    footnotes.extend(tags(lines, &format!("{blocks_most} {samples}{most}")));
+    footnotes.push(ratios);
+    if lines.iter().flat_map(Line::all).any(|one| one.class.is_change()) {
+        footnotes.push(
+            "if few blocks just sufficed to detect a change, its ratio overstates it on average; the interval still \
+             holds"
+                .to_owned(),
+        );
+    }
     let open: Vec<&Verdict> =
         lines.iter().flat_map(Line::verdicts).filter(|one| is_open_beside_1(one)).collect();
     if !open.is_empty() {
@@ -485,6 +493,17 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
         )
     }));
     footnotes
+}
+
+/// What remarks on verdicts mean, of those that occur. `most`: `18 blocks, the maximum of the method,`.
+fn tags(lines: &[Line<'_>], most: &str) -> Option<String> {
+    let is_tagged = |tag: Tag| lines.iter().flat_map(Line::judged).any(|one| one.tags.contains(&tag));
+    let noisy =
+        is_tagged(Tag::BeyondLooks).then(|| format!("too noisy: even {most} would probably not decide it"));
+    let suspect =
+        is_tagged(Tag::Suspect).then(|| "suspect: a change is likely but not established".to_owned());
+    let told: Vec<String> = noisy.into_iter().chain(suspect).collect();
+    (!told.is_empty()).then(|| told.join(". "))
 }
 
 /// `rate 2.0 % (scan 5.0 %), instructions 0.50 %`.

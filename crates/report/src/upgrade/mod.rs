@@ -289,7 +289,10 @@ impl Upgrade<'_, '_> {
     fn test_by_test(&self, judged: &Judged<'_>, latencies: &[VarianceRow]) -> Part {
         let lines = judged.lines(self.arm, |_| true);
         let base = judged.label(self.comparison, self.base);
-        ("Test by test", vec![Block::Table(self.tests(&lines, latencies, &base))])
+        (
+            "Test by test",
+            vec![self.tests(&lines, latencies, &base).block().unwrap_or_else(verdicts::none_judged)],
+        )
     }
 
     fn plans(&self) -> Result<Plans> {

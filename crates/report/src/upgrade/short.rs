@@ -41,7 +41,8 @@ impl Upgrade<'_, '_> {
         blocks.push(Block::Items(answers.into_iter().flatten().collect()));
         let name = &self.new_arm().name;
         blocks.extend(verdicts::without_result(self.run, |arm| arm == name));
-        blocks.push(Block::Table(self.tests_in_short(&lines, latencies, &base)));
+        let tests = self.tests_in_short(&lines, latencies, &base).block();
+        blocks.push(tests.unwrap_or_else(verdicts::none_judged));
         let mut parts = self.options_in_short()?;
         if !plans.changed.is_empty() {
             parts.push(("Query plans that changed", vec![self.first(plans.items(), PLANS_MAX)]));

@@ -309,7 +309,7 @@ fn doubts(fleet: &Fleet, collected: &Collected) -> Vec<String> {
             "noise of the host itself: {}. Of {}: {} (task {task}: `rqps --results {place} show last --section blocks`)",
             first_of(&names),
             first.name,
-            rqps_report::host_remarks(remarks).join(". ")
+            rqps_report::host_remarks(remarks, false).join(". ")
         ));
     }
     let doubted: Vec<(&String, &String)> = collected
