@@ -41,7 +41,11 @@ pub fn run(context: &Context, args: &GateArgs) -> anyhow::Result<ExitCode> {
         (Some(plan), ..) if plan.ends_with(".toml") => {
             Err(Usage(format!("{plan} is a plan: rqps gate --plan {plan} --base BUILD --head BUILD")).into())
         }
-        (Some(run), ..) => judge(context, &context.measured_path(run)?, &asked),
+        (Some(run), ..) => {
+            let folder = context.measured_path(run)?;
+            renew(&folder)?;
+            judge(context, &folder, &asked)
+        }
         (None, Some(base), Some(head)) => {
             let mut plan = plan(base, head, args)?;
             super::run::fit_to_budget(&mut plan, Hopeless::FOR_VERDICTS)?;
@@ -230,17 +234,41 @@ fn write_cut_off(folder: &Path, args: &AnswerArgs) -> anyhow::Result<()> {
         "interrupted: `rqps resume {name}` continues it, `rqps gate {name}` judges what it has measured"
     );
     let gate = rqps_report::gate_of_failed(&run, &rules(&run, args)?, &why)?;
-    for (place, text) in outputs(&gate, args) {
-        if let Some(path) = place.filter(|place| *place != STDOUT).map(Path::new)
-            && is_file(path)
-        {
-            out::write_file(path, text)?;
+    write_files(&gate, args).map(drop)
+}
+
+/// Writes the files of a gate that was killed anew: they still say that it was interrupted.
+fn renew(folder: &Path) -> anyhow::Result<()> {
+    let run = RunFolder::open(folder)?;
+    if run.state() == Status::Complete || run.folder.in_use_by().is_some() {
+        return Ok(());
+    }
+    let Some(Asked { answer, .. }) = Asked::of(folder)? else { return Ok(()) };
+    let gate = rqps_report::gate(&run, &rules(&run, &answer)?)?;
+    // They may have been taken elsewhere; who reads the run has its answer all the same.
+    match write_files(&gate, &answer) {
+        Ok(written) if written.is_empty() => {}
+        Ok(written) => out::message(&format!("wrote {}, as the gate was asked to", written.join(", "))),
+        Err(error) => {
+            out::message(&format!("warning: a file of the gate is not renewed: {}", crate::chain(&error)));
         }
     }
     Ok(())
 }
 
-fn outputs<'a>(gate: &'a Gate, args: &'a AnswerArgs) -> [(Option<&'a str>, &'a str); 3] {
+/// Writes the outputs that are files, and returns their names.
+fn write_files<'a>(gate: &Gate, args: &'a AnswerArgs) -> anyhow::Result<Vec<&'a str>> {
+    let mut written = Vec::new();
+    for (place, text) in outputs(gate, args) {
+        if let Some(place) = place.filter(|place| *place != STDOUT && is_file(Path::new(place))) {
+            out::write_file(Path::new(place), text)?;
+            written.push(place);
+        }
+    }
+    Ok(written)
+}
+
+fn outputs<'g, 'a>(gate: &'g Gate, args: &'a AnswerArgs) -> [(Option<&'a str>, &'g str); 3] {
     let places = [&args.markdown, &args.junit, &args.json];
     let texts = [&gate.markdown, &gate.junit, &gate.json];
     std::array::from_fn(|at| (places[at].as_deref(), texts[at].as_str()))

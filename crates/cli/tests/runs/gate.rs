@@ -49,6 +49,10 @@ fn a_gate_that_is_killed_leaves_its_files_and_its_resume_answers() {
     bench.expect_no_process();
     let status = bench.call(&["status"]).expect(0).stdout;
     assert!(status.contains("reason: rqps was killed") && status.contains("block "), "{status}");
+    let told = bench.call(&["gate", "last"]).stderr;
+    assert!(told.contains(&format!("wrote {}, ", markdown.display())), "{told}");
+    let xml = fs::read_to_string(&junit).unwrap();
+    assert!(!xml.contains("interrupted: `rqps resume "), "{xml}");
     let mut resume = bench.rqps(&["resume"]);
     resume.current_dir("/");
     let ended = Running::of(resume).end();
