@@ -30,20 +30,26 @@ pub fn reason(run: &Run, next: Option<&str>) -> Option<String> {
 
 /// `in block 3, after new point-query`, `before block 1`
 fn in_blocks(run: &Run) -> String {
-    let last = run.blocks.iter().max_by_key(|block| block.number);
-    match last {
-        Some(block) if is_cut_off(block) => {
+    match cut_off_block(run) {
+        Some(block) => {
             let of_block = |action: &&ActionRecord| action.started_at_ms >= block.started_at_ms;
             let after = run.scheduled().filter(of_block).max_by_key(|action| action.finished_at_ms);
             let after = after.map(|last| format!(", after {} {}", last.arm, action_name(last)));
             format!("in block {}{}", block.number, after.unwrap_or_default())
         }
-        last => format!("before block {}", last.map_or(0, |block| block.number) + 1),
+        None => format!("before block {}", last_block(run).map_or(0, |block| block.number) + 1),
     }
 }
 
-fn is_cut_off(block: &Block) -> bool {
-    block.status == BlockStatus::Running || block.note.as_deref() == Some(CUT_OFF)
+fn last_block(run: &Run) -> Option<&Block> {
+    run.blocks.iter().max_by_key(|block| block.number)
+}
+
+/// The block that was under way; an earlier one that was cut off has been measured again.
+fn cut_off_block(run: &Run) -> Option<&Block> {
+    let is_cut_off =
+        |block: &&Block| block.status == BlockStatus::Running || block.note.as_deref() == Some(CUT_OFF);
+    last_block(run).filter(is_cut_off)
 }
 
 /// When the run wrote something last.
@@ -66,7 +72,7 @@ pub fn kept(run: &Run) -> Option<String> {
         return Some(match (done, run.loads.is_empty()) {
             (0, true) => "nothing yet: no block was measured to its end".to_owned(),
             (0, false) => "the loads that were made; no block was measured to its end".to_owned(),
-            _ if run.blocks.iter().any(is_cut_off) => {
+            _ if cut_off_block(run).is_some() => {
                 format!("{}; the one that was cut off is measured again", counted(done, "block"))
             }
             _ => counted(done, "block"),

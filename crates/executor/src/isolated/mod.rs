@@ -17,6 +17,7 @@ mod forecast;
 mod loads;
 mod next;
 mod pilot;
+mod words;
 
 pub(crate) use data::{WARM_ROWS_MAX, with_config_of_blocks};
 pub(crate) use forecast::{FIRST_LOOK, Forecast, first_verdicts_s};
@@ -247,6 +248,9 @@ impl Blocks<'_> {
                 Next::Stop(stop) => return Ok(self.end(stop, control)),
                 Next::Measure { tests, windows_of_reads } => (tests, windows_of_reads),
             };
+            let number = self.writer.last_block()?.unwrap_or(0) + 1;
+            data.provide_all(self, load_of(number), control)?;
+            // What is told to begin is in the run from then on.
             control.progress.stage(&next.why);
             if let Some(Doubt { text, enough, .. }) = &next.doubt
                 && told_doubt.as_ref() != Some(text)
@@ -254,8 +258,6 @@ impl Blocks<'_> {
                 control.progress.note(&format!("{text}{enough}; it is measured as asked for"));
             }
             told_doubt = next.doubt.map(|doubt| doubt.text);
-            let number = self.writer.last_block()?.unwrap_or(0) + 1;
-            data.provide_all(self, load_of(number), control)?;
             let began = Instant::now();
             let keeps_state = run.blocks_done() == 0;
             let progress = BlockProgress { share: next.share, ahead, open: next.open, began };

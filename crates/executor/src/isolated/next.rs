@@ -3,6 +3,7 @@
 
 use super::ahead::Ahead;
 use super::forecast::OF_FIRST_VERDICTS;
+use super::words::{block_text, blocks_text, kinds, state_of, subjects, the_open};
 use crate::error::Result;
 use rqps_model::{counted, part_of};
 use rqps_plan::estimate::duration_text;
@@ -133,7 +134,7 @@ pub(super) fn next(
     Ok(first_blocks(plan, (run, made), &rules, &measured, (tests, limits)))
 }
 
-fn next_number(run: &Run) -> u32 {
+pub(super) fn next_number(run: &Run) -> u32 {
     run.blocks.iter().map(|block| block.number).max().unwrap_or(0) + 1
 }
 
@@ -260,31 +261,6 @@ fn used_up(run: &Run, done: usize, blocks_max: usize) -> Outlook {
     stop(&text, &text)
 }
 
-/// `3 blocks of at most 18`, `3 blocks of at most 18, and a void one`
-fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
-    // Of one test, of which others may have fewer.
-    let at_most = if done > blocks_max { String::new() } else { format!(" of at most {blocks_max}") };
-    let done = format!("{}{at_most}", counted(done, "block"));
-    match run.blocks.len() - run.blocks_done() {
-        0 => done,
-        1 => format!("{done}, and a void one"),
-        void => format!("{done}, and {void} void ones"),
-    }
-}
-
-/// `block 3 of at least 3`, `block 5, 2 of 3 valid so far, 2 void`: blocks are named by their numbers, which void ones
-/// have, too.
-fn block_text(run: &Run, done: usize, of: Option<&str>) -> String {
-    let number = next_number(run);
-    let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
-    if number as usize == done + 1 {
-        return format!("block {number}{of}");
-    }
-    let void = run.blocks.len() - run.blocks_done();
-    let void = if void > 0 { format!(", {void} void") } else { String::new() };
-    format!("block {number}, {done}{of} valid so far{void}")
-}
-
 /// The outlook after that: measures tests with undecided verdicts that more blocks can decide.
 fn undecided(
     plan: &Plan,
@@ -391,17 +367,6 @@ fn reached(run: &Run, verdicts: &RunVerdicts) -> BTreeSet<String> {
     all.map(|one| format!("{} of {} ({})", one.test, run.arms[one.arm].name, one.detector.key())).collect()
 }
 
-/// `3 rates, 1 cost, 2 stalls`
-fn kinds(open: &[&Verdict]) -> String {
-    let of = |detector| open.iter().filter(|verdict| verdict.detector == detector).count();
-    let (rates, costs, stalls) = (of(Detector::Rate), of(Detector::Cost), of(Detector::Stalls));
-    let others = open.len() - rates - costs - stalls;
-    let named = [(rates, "rate"), (costs, "cost"), (stalls, "stall")];
-    let named = named.into_iter().filter(|(count, _)| *count > 0).map(|(count, name)| counted(count, name));
-    let others = (others > 0).then(|| format!("{others} of log or fsyncs"));
-    named.chain(others).collect::<Vec<_>>().join(", ")
-}
-
 /// By test, the fewest further blocks that decide one of its open verdicts.
 fn most_promising<'v>(
     open: &[&'v Verdict],
@@ -481,40 +446,6 @@ fn undecidable(verdicts: &RunVerdicts, (open, reached): (&[&Verdict], usize), st
     };
     let stop = Stop::new(&format!("{state}; more blocks would not decide {others}{why}"), &short_text);
     Stop { is_without_verdict, ..stop }.outlook()
-}
-
-/// The open verdicts, after how many were reached.
-fn the_open(open: usize, reached: usize) -> String {
-    match (reached, open) {
-        (0, 1) => "it".to_owned(),
-        (0, _) => "them".to_owned(),
-        (_, 1) => "the other".to_owned(),
-        _ => format!("the other {open}"),
-    }
-}
-
-/// `2 of 6 verdicts on rate and cost reached`, as reports count: without stalls and logs.
-fn state_of(all: &[&Verdict]) -> String {
-    let is_main = |one: &&&Verdict| matches!(one.detector, Detector::Rate | Detector::Cost);
-    let main: Vec<&Verdict> = all.iter().filter(is_main).copied().collect();
-    let all = if main.is_empty() { all } else { &main };
-    let reached = all.iter().filter(|one| one.class.is_decided()).count();
-    let verdicts = counted(all.len(), "verdict");
-    format!("{} reached", part_of(reached, format!("{verdicts}{}", subjects(all))))
-}
-
-/// ` on rate and cost`
-fn subjects(all: &[&Verdict]) -> &'static str {
-    if !all.iter().all(|verdict| matches!(verdict.detector, Detector::Rate | Detector::Cost)) {
-        return "";
-    }
-    let has = |detector| all.iter().any(|verdict| verdict.detector == detector);
-    match (has(Detector::Rate), has(Detector::Cost)) {
-        (true, true) => " on rate and cost",
-        (true, false) => " on rate",
-        (false, true) => " on cost",
-        (false, false) => "",
-    }
 }
 
 /// Nothing is left to measure. What has no valid result has no verdict that could be open.
