@@ -167,7 +167,7 @@ pub enum Error {
 pub(crate) fn typo_of<'a>(request: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
     let exchanged = known.iter().copied().find(|version| has_exchanged(request, version));
-    exchanged.or_else(|| nearest(request, known).filter(|version| is_typo(request, version)))
+    exchanged.or_else(|| nearest(request, known).filter(|version| edit_distance(request, version) == 1))
 }
 
 pub(crate) fn is_typo(request: &str, version: &str) -> bool {

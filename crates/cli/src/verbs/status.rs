@@ -88,11 +88,15 @@ struct Estimate {
 impl Estimate {
     fn new(run: &Run, state: &str) -> Self {
         let is_running = state == "running";
-        let found = match plan_of(run) {
-            _ if state == "complete" => Self { share: Some(1.0), ..Self::default() },
-            None => Self::default(),
-            Some(plan) if plan.protocol == Protocol::Sequence => Self::in_schedule(run, &plan, is_running),
-            Some(_) => Self::in_blocks(run, is_running),
+        let found = match state {
+            "complete" => Self { share: Some(1.0), ..Self::default() },
+            _ => match plan_of(run) {
+                None => Self::default(),
+                Some(plan) if plan.protocol == Protocol::Sequence => {
+                    Self::in_schedule(run, &plan, is_running)
+                }
+                Some(_) => Self::in_blocks(run, is_running),
+            },
         };
         let reason = cut_off::reason(run, found.doing.as_deref());
         match is_running {

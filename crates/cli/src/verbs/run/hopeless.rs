@@ -32,12 +32,12 @@ pub fn refuse_hopeless(plan: &Plan, hopeless: Hopeless) -> Result<(), Usage> {
     let Some(budget) = plan.budget.filter(|_| plan.blocks().blocks_min == 0) else {
         return Ok(());
     };
-    let (budget_s, blocks_s) =
-        (budget.as_secs_f64(), seconds_through(&without_counting(plan), (hopeless.blocks)()));
+    let without = without_counting(plan);
+    let (budget_s, blocks_s) = (budget.as_secs_f64(), seconds_through(&without, (hopeless.blocks)()));
     if blocks_s <= hopeless.factor * budget_s || blocks_s - budget_s <= hopeless.seconds {
         return Ok(());
     }
-    let needed_s = seconds_without_counting(plan);
+    let needed_s = first_verdicts_seconds(&without);
     let tests = plan.workload.steps.len();
     let (busy, windows_s) = (Busy::now(), windows_seconds(plan, tests) * verdict_blocks() as f64);
     let now_s = busy.seconds(needed_s, windows_s);
