@@ -269,7 +269,11 @@ pub fn adjusted_in_own_configs(plan: &Plan, ingredients: &[Ingredients], dirs: &
         dirs.create_work()?;
         for LeftOut { option, value, taken, .. } in rqps_servers::adjusted_options(build, config, &dirs.work)?
         {
-            let line = format!("{}: `{option} = {value}`", place_of(config, &arm.config, &option));
+            // The user's file, of which a later arm may have an adapted copy.
+            let mut all = plan.arms.iter().zip(ingredients);
+            let first = all.find(|(_, of_arm)| of_arm.config.name == config.name);
+            let (path, first) = first.map_or((&arm.config, config), |(arm, one)| (&arm.config, &one.config));
+            let line = format!("{}: `{option} = {value}`", place_of(first, path, &option));
             let builds = used.entry(line).or_default().entry(taken.unwrap_or_default()).or_default();
             builds.push(build.label());
         }

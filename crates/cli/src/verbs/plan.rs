@@ -130,11 +130,11 @@ fn rehearse(
     for (arm, one) in found.arms.iter().zip(&found.ingredients) {
         let Some(at) = plan.arms.iter().position(|planned| planned.name == arm.name) else { continue };
         let build = one.build.label();
-        if !one.build.is_here() {
-            untried(&format!("on {build}, which is not installed"));
+        if !tried.insert((build.clone(), &one.build.hash, &one.config.hash, &arm.after_load)) {
             continue;
         }
-        if !tried.insert((&one.build.hash, &one.config.hash, &arm.after_load)) {
+        if !one.build.is_here() {
+            untried(&format!("on {build}, which is not installed"));
             continue;
         }
         let what = format!("trying the SQL of arm {} on {build}", arm.name);
