@@ -19,6 +19,7 @@ mod next;
 mod pilot;
 
 pub(crate) use data::{WARM_ROWS_MAX, with_config_of_blocks};
+pub use forecast::verdicts_within_s;
 pub(crate) use forecast::{FIRST_LOOK, Forecast, first_verdicts_s};
 pub(crate) use loads::{entry, snapshots_to_make};
 pub(crate) use next::Limits;
@@ -231,7 +232,7 @@ impl Blocks<'_> {
             let given_up = |arm| self.given_up.contains_key(&arm);
             let next =
                 next::next(&self.setup.plan, &run, &made, self.limits.after(start.elapsed()), &given_up)?;
-            let ahead = next.ahead.map(|ahead| ahead.as_told(self.forecast.whole_s()));
+            let ahead = next.ahead.map(|ahead| ahead.beside_others(self.forecast.block_longer));
             self.record_progress(next.share, ahead.map(|ahead| ahead.after(0.0, 0.0)), control)?;
             control.progress.blocks(run.blocks_done() as u32, self.limits.blocks_max as u32);
             control.check()?;
