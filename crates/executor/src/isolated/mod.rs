@@ -252,7 +252,7 @@ impl Blocks<'_> {
             if let Some(Doubt { text, enough, .. }) = &next.doubt
                 && told_doubt.as_ref() != Some(text)
             {
-                control.progress.note(&format!("{text}{enough}; it is measured as asked for"));
+                control.progress.note(&format!("{text}{enough}; measuring anyway, as asked"));
             }
             told_doubt = next.doubt.map(|doubt| doubt.text);
             let number = self.writer.last_block()?.unwrap_or(0) + 1;

@@ -260,15 +260,16 @@ fn used_up(run: &Run, done: usize, blocks_max: usize) -> Outlook {
     stop(&text, &text)
 }
 
-/// `3 blocks of at most 18`, `3 blocks of at most 18, and a void one`
+/// `3 of at most 18 blocks`, `3 of at most 18 blocks, not counting 1 void one`
 fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
     // Of one test, of which others may have fewer.
-    let at_most = if done > blocks_max { String::new() } else { format!(" of at most {blocks_max}") };
-    let done = format!("{}{at_most}", counted(done, "block"));
+    let done = match done > blocks_max {
+        true => counted(done, "block"),
+        false => format!("{done} of at most {}", counted(blocks_max, "block")),
+    };
     match run.blocks.len() - run.blocks_done() {
         0 => done,
-        1 => format!("{done}, and a void one"),
-        void => format!("{done}, and {void} void ones"),
+        void => format!("{done}, not counting {}", counted(void, "void one")),
     }
 }
 
@@ -340,16 +341,16 @@ fn undecided(
                 &format!("budget used up after {after}"),
             );
         }
-        let none = format!("the rest of the budget would decide none of {others}");
+        let short = format!("the rest of the budget is too short to decide {others}");
         if !is_asked {
-            let short_text = format!("the rest of the budget would decide nothing more, after {after}");
-            return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {none}"), &short_text);
+            let short_text = format!("the budget left after {after} was too short to decide more");
+            return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {short}"), &short_text);
         }
         let takes =
             verdicts.seconds_of_resume(run).map(|seconds| format!(" (that takes about {})", about(seconds)));
         doubt.get_or_insert_with(|| Doubt {
             state: state.clone(),
-            text: format!("so much time will probably decide none of {others}"),
+            text: format!("the time is probably too short to decide {others}"),
             enough: takes.unwrap_or_default(),
         });
     }
