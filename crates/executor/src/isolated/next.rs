@@ -260,7 +260,7 @@ fn used_up(run: &Run, done: usize, blocks_max: usize) -> Outlook {
     stop(&text, &text)
 }
 
-/// `3 of at most 18 blocks`, `3 of at most 18 blocks, not counting 1 void one`
+/// `3 of at most 18 blocks`, `3 of at most 18 blocks, not counting 1 void block`
 fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
     // Of one test, of which others may have fewer.
     let done = match done > blocks_max {
@@ -269,7 +269,7 @@ fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
     };
     match run.blocks.len() - run.blocks_done() {
         0 => done,
-        void => format!("{done}, not counting {}", counted(void, "void one")),
+        void => format!("{done}, not counting {}", counted(void, "void block")),
     }
 }
 
@@ -334,12 +334,8 @@ fn undecided(
         let after = blocks_text(run, verdicts.blocks_done, blocks_max);
         if room.chosen.is_empty() {
             let why = format!("{state}; the budget was used up before it could decide {others}");
-            return stop_for_now(
-                (run, verdicts),
-                (&open, done),
-                &why,
-                &format!("budget used up after {after}"),
-            );
+            let short_text = format!("budget used up after {after}");
+            return stop_for_now((run, verdicts), (&open, done), &why, &short_text);
         }
         let short = format!("the rest of the budget is too short to decide {others}");
         if !is_asked {
