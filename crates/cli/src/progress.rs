@@ -245,9 +245,10 @@ impl Progress {
         let now = Instant::now();
         let after = |seconds: f64| now.checked_add(Duration::try_from_secs_f64(seconds).ok()?);
         match self.overall {
-            Some(RunProgress { ends_at_ms, until, .. }) => {
-                let at = after((ends_at_ms? - now_ms()) as f64 / 1e3)?;
-                Some(Ends { at, said_until: at, of: until })
+            Some(progress) => {
+                let at = |ms: i64| after((ms - now_ms()) as f64 / 1e3);
+                let (at, said_until) = (at(progress.ends_at_ms?)?, at(progress.said_until_ms()?)?);
+                Some(Ends { at, said_until, of: progress.until })
             }
             None => {
                 let (elapsed_s, estimate_s) = self.current_s();

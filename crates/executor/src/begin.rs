@@ -201,7 +201,7 @@ pub fn resume(kit: &Kit, path: &Path, dirs: &Dirs, how: Resume, watch: &mut Watc
     execution.restore(&run)?;
     if let Some(doubt) = doubt {
         execution
-            .add_note(format!("note: {doubt}, to judge by the noise so far; it is measured as asked for"));
+            .add_note(format!("note: {doubt}, to judge by the noise so far; measuring anyway, as asked"));
     }
     if let Some(more) = more {
         execution.give_time(more);

@@ -43,7 +43,7 @@ pub use begin::{Resume, begin, foresee, limits_of, reopen, resolve, resume};
 pub use control::RunControl;
 pub use driver::{Driver, Finished, Job, Loaded, WatchOptions, Window};
 pub use error::{Death, Error, Result};
-pub use isolated::Ending;
+pub use isolated::{Ending, verdicts_within_s};
 pub use kit::{Host, Kit, ThisHost};
 pub use needs::Needs;
 pub use observe::StepFindings;

@@ -56,6 +56,8 @@ pub struct Execution {
     continued_by: Option<&'static str>,
     /// What the user was told of the time.
     told: Option<TimeLeft>,
+    /// How many times as long work takes as on a quiet host.
+    longer: f64,
 }
 
 impl Execution {
@@ -74,12 +76,13 @@ impl Execution {
             more: None,
             continued_by: None,
             told: None,
+            longer: 1.0,
         }
     }
 
-    /// Takes what the user was told of the time.
-    pub fn set_told(&mut self, left: TimeLeft) {
-        self.told = Some(left);
+    /// Takes what the user was told of the time, on a host on which work takes so many times as long as on a quiet one.
+    pub fn set_told(&mut self, left: TimeLeft, longer: f64) {
+        (self.told, self.longer) = (Some(left), longer);
     }
 
     /// Sets what measures more of it, as part of something else; otherwise `rqps resume`.
@@ -299,7 +302,7 @@ impl Execution {
             died: BTreeSet::new(),
             given_up: BTreeMap::new(),
             invalid: BTreeSet::new(),
-            forecast: Forecast::of(&self.setup, (limits, self.told), (self.spent, done)),
+            forecast: Forecast::of(&self.setup, (limits, self.told, self.longer), (self.spent, done)),
         };
         let ending = blocks.run(control)?;
         Ok(match blocks.given_up.into_values().collect::<Vec<_>>() {

@@ -12,7 +12,7 @@ use crate::estimate::load_seconds;
 use crate::model::{Arm, Isolated};
 use crate::plan::Plan;
 use crate::step::StepDef;
-use rqps_model::{Dbms, LOADS, load_of};
+use rqps_model::{BuildSource, BuildSpec, Dbms, LOADS, load_of};
 
 /// Separates the draws of blocks from those of keys.
 const BLOCK_WORD: u64 = 0x0062_6c6f_636b;
@@ -159,9 +159,28 @@ pub(crate) fn fitting_window_seconds(plan: &Plan) -> f64 {
     ((window * 100.0).floor() / 100.0).clamp(WINDOW_MIN_SECONDS, WINDOW_MAX_SECONDS)
 }
 
-/// Estimated seconds of the loads before the first block, if no arms share one.
+/// Estimated seconds of the loads before the first block; builds themselves may tell of more arms that share one.
 pub fn loads_seconds(plan: &Plan) -> f64 {
-    plan.arms.len() as f64 * f64::from(LOADS) * load_seconds(plan)
+    let has_own =
+        |(at, arm): &(usize, &Arm)| !plan.arms[..*at].iter().any(|earlier| share_load(earlier, arm));
+    let loading = plan.arms.iter().enumerate().filter(has_own).count();
+    loading as f64 * f64::from(LOADS) * load_seconds(plan)
+}
+
+/// Whether both start from one load, as far as the plan tells: releases of one major version of PostgreSQL.
+fn share_load(one: &Arm, other: &Arm) -> bool {
+    let major = |arm: &Arm| match &arm.build {
+        BuildSpec { dbms: Dbms::Postgres, source: BuildSource::Version(version) } => {
+            let number = Dbms::Postgres.version_num(version);
+            Some(if number >= 100_000 { number / 10_000 } else { number / 100 })
+        }
+        _ => None,
+    };
+    let is_own = |arm: &Arm| arm.control || arm.own_load;
+    major(one).is_some_and(|version| major(other) == Some(version))
+        && (&one.config, &one.after_load) == (&other.config, &other.after_load)
+        && !is_own(one)
+        && !is_own(other)
 }
 
 /// Estimated seconds of a block of `tests` tests, before one has been measured.

@@ -2,9 +2,9 @@
 //! two readings; nothing is averaged.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use procfs::{Current, CurrentSI, DiskStat, KernelStats, LoadAverage, Meminfo};
+use procfs::{Current, CurrentSI, DiskStat, KernelStats, Meminfo};
 
 use crate::error::{Error, Result};
 
@@ -204,38 +204,22 @@ pub fn dirty_bytes() -> Result<u64> {
     Ok(memory.dirty + memory.writeback)
 }
 
-/// CPUs that all programs and other guests use.
-#[derive(Debug, Clone, Copy)]
-pub struct CpusInUse {
-    pub used: f64,
-    pub cpus: usize,
-    /// Other threads that run or wait for a CPU, on average.
-    pub threads: f64,
-}
+/// A running thread that sees the clock jump by more was not running: interrupts take less.
+const AWAY_MIN: Duration = Duration::from_micros(50);
 
-/// Looks at threads that run, as often.
-const LOOKS: u32 = 8;
-
-/// How many CPUs are in use now; looks for this long.
-///
-/// # Errors
-/// If `/proc/stat` or `/proc/loadavg` cannot be read.
-pub fn cpus_in_use(look: Duration) -> Result<CpusInUse> {
-    let before = HostCost::since_boot()?;
-    let mut others = 0;
-    for _ in 0..LOOKS {
-        std::thread::sleep(look / LOOKS);
-        let running = LoadAverage::current().map_err(Error::proc("/proc/loadavg"))?.cur;
-        // This thread is one of them.
-        others += running.saturating_sub(1);
+/// How many times as long work of one thread takes as it would alone, on the CPUs as others use them now: 2 if it runs
+/// half of the time. Runs for this long. Counting threads would not tell: the kernel also shares by session, by group
+/// and by niceness, and hypervisors take their part.
+pub fn times_as_long(look: Duration) -> f64 {
+    let began = Instant::now();
+    let (mut last, mut away) = (began, Duration::ZERO);
+    while last - began < look {
+        let now = Instant::now();
+        away += Some(now - last).filter(|gap| *gap > AWAY_MIN).unwrap_or_default();
+        last = now;
     }
-    let spent = HostCost::since_boot()?.combine(&before, SINCE);
-    let cpu = spent.cpu;
-    let used = cpu.user_us + cpu.system_us + cpu.steal_us;
-    let all = used + cpu.iowait_us + cpu.idle_us;
-    let cpus = spent.cpus as usize;
-    let used = used as f64 / all.max(1) as f64 * cpus as f64;
-    Ok(CpusInUse { used, cpus, threads: f64::from(others) / f64::from(LOOKS) })
+    let took = last - began;
+    took.as_secs_f64() / (took - away).max(AWAY_MIN).as_secs_f64()
 }
 
 #[cfg(test)]

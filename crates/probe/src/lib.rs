@@ -37,7 +37,7 @@ pub use cpu_clock::CpuClock;
 pub use error::{Error, Result};
 pub use family::{family, stat_of};
 pub use fingerprint::Fingerprint;
-pub use host::{CpusInUse, DeviceCost, DiskTotals, HostCost, HostCpu, cpus_in_use, device_of, dirty_bytes};
+pub use host::{DeviceCost, DiskTotals, HostCost, HostCpu, device_of, dirty_bytes, times_as_long};
 pub use host_facts::{Difference, HostFacts};
 pub use perf::{PerfCost, PerfCounters, PerfReading, counts_instructions};
 pub use process::{CpuCost, ServerIo};

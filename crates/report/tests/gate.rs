@@ -31,9 +31,9 @@ fn what_ended_a_run_is_its_state_and_a_running_one_needs_no_resume() {
     let few = Spec { blocks: 2, ..Spec::default() };
     let mut run = RunFolder::open(&write_run(results.path(), &few).unwrap()).unwrap();
     let shown = |run: &Run| show(run, &Options::default()).unwrap();
-    run.status.reason = Some("budget used up after 2 blocks of at most 18".to_owned());
+    run.status.reason = Some("budget used up after 2 of at most 18 blocks".to_owned());
     let ended = shown(&run);
-    assert!(ended.contains("(ended: budget used up after 2 blocks of at most 18)"), "{ended}");
+    assert!(ended.contains("(ended: budget used up after 2 of at most 18 blocks)"), "{ended}");
     assert!(ended.contains("would give the first verdicts: rqps resume"), "{ended}");
     run.status.status = Status::Running;
     let _writer = RunFolder::open_for_writing(run.folder.path()).unwrap();

@@ -40,7 +40,15 @@ pub struct RunProgress {
     pub share_then: f64,
 }
 
+/// Without news for so much of the time that was left, such as while an arm is 20 times as slow as base, nobody knows.
+const SAID_SHARE: f64 = 0.75;
+
 impl RunProgress {
+    /// Until when the expected end may be said.
+    pub fn said_until_ms(&self) -> Option<i64> {
+        Some(self.at_ms + (SAID_SHARE * (self.ends_at_ms? - self.at_ms) as f64) as i64)
+    }
+
     /// The share at a moment.
     pub fn share_at(&self, now_ms: i64) -> f64 {
         let Some(ends_at_ms) = self.ends_at_ms.filter(|end| *end > self.at_ms) else {

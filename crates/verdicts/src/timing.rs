@@ -158,11 +158,12 @@ pub fn minutes_to_give(seconds: f64) -> u64 {
     ((seconds * LONGER_BLOCKS + SECONDS_TO_RESUME) / 60.0).ceil().max(1.0) as u64
 }
 
-/// A duration for planning, rounded up: `70 s`, `25 min`, `3 h 10 min`, `2 days`.
+/// A duration for planning, rounded up: `6 s`, `70 s`, `25 min`, `3 h 10 min`, `2 days`.
 pub fn about(seconds: f64) -> String {
     let minutes = (seconds / 60.0).ceil() as u64;
     match minutes {
-        _ if seconds <= 110.0 => format!("{} s", ((seconds / 10.0).ceil() * 10.0).max(10.0)),
+        _ if seconds <= 10.0 => format!("{} s", seconds.ceil().max(1.0)),
+        _ if seconds <= 110.0 => format!("{} s", (seconds / 10.0).ceil() * 10.0),
         0..=89 => format!("{minutes} min"),
         90..=2879 => format!("{} h {} min", minutes / 60, minutes % 60),
         _ => format!("{} days", minutes.div_ceil(1440)),
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn durations_are_rounded_up() {
         let texts = [3.0, 41.0, 70.0, 1500.0, 11_400.0, 400_000.0].map(about);
-        assert_eq!(texts, ["10 s", "50 s", "70 s", "25 min", "3 h 10 min", "5 days"]);
+        assert_eq!(texts, ["3 s", "50 s", "70 s", "25 min", "3 h 10 min", "5 days"]);
     }
 
     #[test]

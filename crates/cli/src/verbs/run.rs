@@ -17,10 +17,10 @@ use crate::search::{first_verdicts_seconds, verdict_blocks};
 use crate::{EXIT_FAILED, Usage, out};
 use anyhow::Context as _;
 use rqps_builds::Dirs;
-use rqps_executor::{Ending, Execution, Finish, Ingredients, Needs, TimeLeft, Without};
+use rqps_executor::{Ending, Execution, Finish, Ingredients, Needs, TimeLeft, Without, verdicts_within_s};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::block_seconds;
+use rqps_plan::isolated::{block_seconds, windows_seconds};
 use rqps_plan::{CheckedPlan, Plan, Protocol};
 use rqps_stats::Rules;
 use rqps_store::{NoResult, RunFolder, UPGRADE_FILE, Until};
@@ -66,8 +66,7 @@ pub fn run(context: &Context, args: &RunArgs) -> anyhow::Result<ExitCode> {
 pub fn count_only_what_fits(plan: &mut Plan) {
     let Some(budget_s) = plan.budget.map(|budget| budget.as_secs_f64()) else { return };
     let Some(quiet_s) = seconds_with_counting(plan) else { return };
-    // Under valgrind it is CPU time, which others take a share of.
-    let now_s = quiet_s * Busy::now().longer();
+    let now_s = now_seconds(plan, quiet_s);
     if now_s > budget_s {
         let needed_s = if quiet_s > budget_s { quiet_s } else { now_s };
         plan.isolated.iter_mut().for_each(|blocks| {
@@ -75,6 +74,12 @@ pub fn count_only_what_fits(plan: &mut Plan) {
         });
         out::message(&not_counted(budget_s, (quiet_s, now_s)));
     }
+}
+
+/// Seconds until the first verdicts, as others use the CPUs now, of a plan that takes `quiet_s` on a quiet host.
+fn now_seconds(plan: &Plan, quiet_s: f64) -> f64 {
+    let windows_s = windows_seconds(plan, plan.workload.steps.len()) * verdict_blocks() as f64;
+    Busy::now().seconds(quiet_s, windows_s)
 }
 
 /// Why instructions are not counted, and the budget that would do on a quiet host, and on this one beside others.
@@ -204,7 +209,7 @@ pub fn begin_told(
     let version = env!("CARGO_PKG_VERSION");
     let mut execution =
         rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, (results, dump), version)?;
-    execution.set_told(told);
+    execution.set_told(told, Busy::now().longer());
     Ok(execution)
 }
 
@@ -216,7 +221,7 @@ pub fn announce_rest(context: &Context, execution: &mut Execution) -> anyhow::Re
     if let Some(needs) = Needs::of_rest(execution, &context.dirs)? {
         let needs = needs.check()?;
         let told = announce_needs(execution.plan(), &needs, (execution.budget(), Work::Rest));
-        execution.set_told(told);
+        execution.set_told(told, Busy::now().longer());
     }
     Ok(())
 }
@@ -322,7 +327,7 @@ fn announce_needs(plan: &Plan, needs: &Needs, (budget, work): (Option<Duration>,
 
 /// Warns of a budget in which probably no verdict is reached.
 fn warn_of_short_budget(plan: &Plan, (budget, work): (Option<Duration>, Work), needed_s: f64, busy: &Busy) {
-    let is_short = |budget: &Duration| plan.blocks().blocks_min == 0 && budget.as_secs_f64() < needed_s;
+    let is_short = |budget: &Duration| plan.blocks().blocks_min == 0 && verdicts_within_s(*budget) < needed_s;
     let Some(budget) = budget.filter(is_short) else { return };
     let enough = match work {
         Work::All => format!("A budget of {} would probably do", duration_text(rounded_up(needed_s))),

@@ -143,13 +143,11 @@ impl Estimate {
         Self {
             share: progress
                 .map(|progress| if is_running { progress.share_at(now_ms()) } else { progress.share }),
-            left: progress
-                .and_then(|progress| {
-                    let seconds = (progress.ends_at_ms? - now_ms()) as f64 / 1e3;
-                    Some(TimeLeft { seconds, until: progress.until })
-                })
-                // Once the estimate is over, nobody knows.
-                .filter(|left| left.seconds > 0.0),
+            left: progress.and_then(|progress| {
+                let now_ms = now_ms();
+                let ends_at_ms = progress.ends_at_ms.filter(|_| Some(now_ms) < progress.said_until_ms())?;
+                Some(TimeLeft { seconds: (ends_at_ms - now_ms) as f64 / 1e3, until: progress.until })
+            }),
             doing,
             reason: None,
         }

@@ -74,7 +74,7 @@ fn status_tells_how_far_a_run_is() {
 fn status_names_what_ended_a_run_and_what_continues_it() {
     let bench = Bench::new();
     let name = with_run(&bench);
-    let why = "budget used up after 5 blocks of at most 18";
+    let why = "budget used up after 5 of at most 18 blocks";
     let mut writer = RunFolder::open_for_writing(&bench.results().join(&name)).unwrap();
     writer.set_status(Status::Complete, Some(why)).unwrap();
     drop(writer);

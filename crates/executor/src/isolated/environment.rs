@@ -66,10 +66,13 @@ fn outside(all: &[Canary], number: u32, (name, work): (&str, &str), max: f64) ->
     let high = earlier.iter().copied().fold(0.0, f64::max);
     let is_outside = |value: f64| value > high * (1.0 + max) || value < low / (1.0 + max);
     let worst = named().find(|canary| canary.block == number && is_outside(canary.value))?;
-    let digits = if high < 10.0 { 4 } else { 1 };
+    let digits = match high {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
     Some(format!(
-        "the host changed: {work} took {:.digits$} ns ({name}) {} the block, between {low:.digits$} and {high:.digits$} so \
-         far",
+        "the host changed: {work} took {:.digits$} ns {} the block, and {low:.digits$} to {high:.digits$} ns around others",
         worst.value, worst.moment
     ))
 }
@@ -97,7 +100,7 @@ mod tests {
         all.push(canary(5, Moment::After, 1.6));
         let why = outside(&all, 5, SPIN, 0.05).unwrap();
         assert!(
-            why.contains("a fixed loop took 1.6000 ns (spin_ns) after") && why.contains("1.4100"),
+            why.contains("a fixed loop took 1.60 ns after the block, and 1.30 to 1.41 ns around others"),
             "{why}"
         );
         assert_eq!(outside(&all, 5, ("memory_ns", ""), 0.05), None, "no readings of this canary");

@@ -12,7 +12,7 @@ use rqps_model::LOADS;
 use rqps_model::sample::mean;
 use rqps_plan::Plan;
 use rqps_plan::estimate::{duration_text, load_seconds};
-use rqps_plan::isolated::block_seconds;
+use rqps_plan::isolated::{block_seconds, windows_seconds};
 use rqps_store::{Run, Until};
 use rqps_verdicts::about;
 use std::time::{Duration, Instant};
@@ -42,14 +42,17 @@ pub(crate) struct Forecast {
     blocks: f64,
     /// Whether the run ends with them.
     ends_with_verdicts: bool,
+    /// How many times as long a block takes as the plan's estimate, as others use the CPUs.
+    pub block_longer: f64,
 }
 
 impl Forecast {
-    /// Before this process measures anything; `told` is what the user was told, if anything, and `done` is the number
-    /// of blocks that earlier processes measured in the time `spent`.
+    /// Before this process measures anything; `told` is what the user was told, if anything, `longer` is how many times
+    /// as long work takes as on a quiet host, and `done` is the number of blocks that earlier processes measured in the
+    /// time `spent`.
     pub fn of(
         setup: &Setup,
-        (limits, told): (Limits, Option<TimeLeft>),
+        (limits, told, longer): (Limits, Option<TimeLeft>, f64),
         (spent, done): (Duration, usize),
     ) -> Self {
         let snapshots = || snapshots_to_make(&setup.plan, &setup.ingredients);
@@ -63,6 +66,7 @@ impl Forecast {
             verdicts_within_s: budget.filter(|_| may_end).map(verdicts_within_s),
             blocks: (FIRST_LOOK - done as f64).max(1.0),
             ends_with_verdicts: limits.blocks_max <= LOADS as usize,
+            block_longer: block_longer(&setup.plan, longer),
             ..Self::new(told.unwrap_or_else(planned), budget)
         }
     }
@@ -70,7 +74,18 @@ impl Forecast {
     fn new(told: TimeLeft, budget: Option<Duration>) -> Self {
         let (began, spent, blocks) = (Instant::now(), Duration::ZERO, FIRST_LOOK);
         let (is_told, verdicts_within_s, ends_with_verdicts) = (false, None, false);
-        Self { began, spent, budget, told, is_told, verdicts_within_s, blocks, ends_with_verdicts }
+        let block_longer = 1.0;
+        Self {
+            began,
+            spent,
+            budget,
+            told,
+            is_told,
+            verdicts_within_s,
+            blocks,
+            ends_with_verdicts,
+            block_longer,
+        }
     }
 
     /// What was told, less the time that has passed. A run whose verdicts would come too late ends after a block.
@@ -83,11 +98,6 @@ impl Forecast {
             _ => (told_s, until),
         };
         TimeLeft { seconds: (all_s - self.began.elapsed().as_secs_f64()).max(0.0), until }
-    }
-
-    /// What was told of the whole time, less the time that has passed.
-    pub fn whole_s(&self) -> f64 {
-        (self.told.seconds - self.began.elapsed().as_secs_f64()).max(0.0)
     }
 
     /// The share of the run's work that is done if so much time is left, and the share that will be done then. A run
@@ -106,11 +116,12 @@ impl Forecast {
         (then * passed_s / (passed_s + left.seconds).max(1.0), then)
     }
 
-    /// What to say if the first verdicts are still `left_s` seconds away.
+    /// What to say if the first verdicts are still `left_s` seconds away. Good news is taken without a word.
     fn revise(&mut self, what: &str, left_s: f64) -> Option<String> {
         let all_s = self.began.elapsed().as_secs_f64() + left_s;
         let told_s = self.told.seconds;
         if all_s < told_s * LONGER || all_s < told_s + LONGER_SECONDS {
+            self.told.seconds = told_s.min(all_s);
             return None;
         }
         self.told.seconds = all_s;
@@ -129,7 +140,8 @@ impl Blocks<'_> {
     /// Says if loads take longer than estimated, once one is made.
     pub(super) fn foresee_after_load(&mut self, data: &Data, control: &mut RunControl<'_>) -> Result<()> {
         let run = self.writer.run()?;
-        let left_s = loads_to_make_s(&run, data.missing(self)) + blocks_s(&self.setup.plan);
+        let blocks_s = blocks_s(&self.setup.plan) * self.forecast.block_longer;
+        let left_s = loads_to_make_s(&run, data.missing(self)) + blocks_s;
         self.foresee(&run, "loading", left_s, control)
     }
 
@@ -161,14 +173,21 @@ impl Blocks<'_> {
     }
 }
 
-/// The time in which the first verdicts must come with this budget, or a run ends after its first block.
-fn verdicts_within_s(budget: Duration) -> f64 {
+/// Seconds in which the first verdicts must come with this budget, or a run ends after its first block.
+pub fn verdicts_within_s(budget: Duration) -> f64 {
     budget.as_secs_f64() * (1.0 + OVERRUN_FOR_VERDICTS)
 }
 
 /// Estimated seconds until the first verdicts, with so many snapshots to make.
 pub(crate) fn first_verdicts_s(plan: &Plan, snapshots: u64) -> f64 {
     snapshots as f64 * load_seconds(plan) + blocks_s(plan)
+}
+
+/// How many times as long a block takes if work takes `longer`: windows have their length.
+fn block_longer(plan: &Plan, longer: f64) -> f64 {
+    let tests = plan.workload.steps.len();
+    let (all_s, windows_s) = (block_seconds(plan, tests), windows_seconds(plan, tests));
+    (windows_s + (all_s - windows_s) * longer) / all_s
 }
 
 /// Estimated seconds of the blocks until the first verdicts.
@@ -200,6 +219,8 @@ mod tests {
             "loading takes longer than estimated: now about 9 min until the first verdicts (budget 4 min)"
         );
         assert_eq!(forecast.revise("loading", 560.0), None, "told");
+        assert_eq!(forecast.revise("loading", 300.0), None, "less");
+        assert_eq!(forecast.left().seconds.round(), 300.0);
         assert!(forecast.revise("a block", 900.0).unwrap().starts_with("a block takes longer"));
         let mut forecast = of(180.0, Some(minutes(20)));
         assert!(forecast.revise("loading", 530.0).unwrap().ends_with("until the first verdicts"));

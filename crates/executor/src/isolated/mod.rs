@@ -20,6 +20,7 @@ mod pilot;
 mod words;
 
 pub(crate) use data::{WARM_ROWS_MAX, with_config_of_blocks};
+pub use forecast::verdicts_within_s;
 pub(crate) use forecast::{FIRST_LOOK, Forecast, first_verdicts_s};
 pub(crate) use loads::{entry, snapshots_to_make};
 pub(crate) use next::Limits;
@@ -232,7 +233,7 @@ impl Blocks<'_> {
             let given_up = |arm| self.given_up.contains_key(&arm);
             let next =
                 next::next(&self.setup.plan, &run, &made, self.limits.after(start.elapsed()), &given_up)?;
-            let ahead = next.ahead.map(|ahead| ahead.as_told(self.forecast.whole_s()));
+            let ahead = next.ahead.map(|ahead| ahead.beside_others(self.forecast.block_longer));
             self.record_progress(next.share, ahead.map(|ahead| ahead.after(0.0, 0.0)), control)?;
             control.progress.blocks(run.blocks_done() as u32, self.limits.blocks_max as u32);
             control.check()?;
@@ -255,7 +256,7 @@ impl Blocks<'_> {
             if let Some(Doubt { text, enough, .. }) = &next.doubt
                 && told_doubt.as_ref() != Some(text)
             {
-                control.progress.note(&format!("{text}{enough}; it is measured as asked for"));
+                control.progress.note(&format!("{text}{enough}; measuring anyway, as asked"));
             }
             told_doubt = next.doubt.map(|doubt| doubt.text);
             let began = Instant::now();

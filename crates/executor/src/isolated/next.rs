@@ -309,23 +309,19 @@ fn undecided(
         let after = blocks_text(run, verdicts.blocks_done, blocks_max);
         if room.chosen.is_empty() {
             let why = format!("{state}; the budget was used up before it could decide {others}");
-            return stop_for_now(
-                (run, verdicts),
-                (&open, done),
-                &why,
-                &format!("budget used up after {after}"),
-            );
+            let short_text = format!("budget used up after {after}");
+            return stop_for_now((run, verdicts), (&open, done), &why, &short_text);
         }
-        let none = format!("the rest of the budget would decide none of {others}");
+        let short = format!("the rest of the budget is too short to decide {others}");
         if !is_asked {
-            let short_text = format!("the rest of the budget would decide nothing more, after {after}");
-            return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {none}"), &short_text);
+            let short_text = format!("the budget left after {after} was too short to decide more");
+            return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {short}"), &short_text);
         }
         let takes =
             verdicts.seconds_of_resume(run).map(|seconds| format!(" (that takes about {})", about(seconds)));
         doubt.get_or_insert_with(|| Doubt {
             state: state.clone(),
-            text: format!("so much time will probably decide none of {others}"),
+            text: format!("the time is probably too short to decide {others}"),
             enough: takes.unwrap_or_default(),
         });
     }

@@ -88,7 +88,7 @@ fn verdicts_may_overrun_the_budget_a_little_and_what_a_plan_promises_wholly() {
     assert!(why_stopped(&short).ends_with(" --more 6m"), "{}", why_stopped(&short));
     let text = short_text(&short);
     assert!(
-        text.starts_with("budget too short, ended after 1 block of at most 18; a resume takes about "),
+        text.starts_with("budget too short, ended after 1 of at most 18 blocks; a resume takes about "),
         "{text}"
     );
     let nearly = outlook(&one, "", Some(220));
@@ -230,16 +230,16 @@ fn only_undecided_and_affordable_tests_are_measured() {
     // With room for what a resume begins with.
     let minutes = ((all.ahead.unwrap().after(0.0, 0.0).seconds * 1.2 + 30.0) / 60.0).ceil();
     assert!(why_stopped(&none).ends_with(&format!(" --more {minutes}m")), "{}", why_stopped(&none));
-    assert_eq!(short_text(&none), "budget used up after 5 blocks of at most 18");
+    assert_eq!(short_text(&none), "budget used up after 5 of at most 18 blocks");
     let void = outlook(&Spec { blocks: 7, void: 2, ..noisy.clone() }, "", Some(5));
-    assert_eq!(short_text(&void), "budget used up after 5 blocks of at most 18, and 2 void ones");
+    assert_eq!(short_text(&void), "budget used up after 5 of at most 18 blocks, not counting 2 void blocks");
     // A block fits, which alone decides nothing.
     let little = outlook(&noisy, "", Some(BLOCK_S));
     assert_eq!(
         short_text(&little),
-        "the rest of the budget would decide nothing more, after 5 blocks of at most 18"
+        "the budget left after 5 of at most 18 blocks was too short to decide more"
     );
-    assert!(why_stopped(&little).contains("; the rest of the budget would decide none of "));
+    assert!(why_stopped(&little).contains("; the rest of the budget is too short to decide "));
     // What is shown beside the bar is what is measured.
     assert!(all.why.starts_with("block 6: ") && all.why.contains("; inconclusive: "), "{}", all.why);
 }
@@ -269,7 +269,7 @@ fn time_that_is_asked_for_is_used_although_the_noise_speaks_against_it() {
     let some = Spec { block_sd: 0.0137, blocks: 5, seed: 3, ..Spec::default() };
     let (tests, Given::Measures { doubt }) = given(&some, BLOCK_S, |_| ()) else { panic!("refused") };
     let doubt = doubt.unwrap();
-    assert!(tests > 0 && doubt.contains("; so much time will probably decide none of "), "{tests} {doubt}");
+    assert!(tests > 0 && doubt.contains("; the time is probably too short to decide "), "{tests} {doubt}");
     let (tests, Given::Measures { doubt: None }) = given(&some, 36_000, |_| ()) else { panic!("a doubt") };
     assert!(tests > 0);
 }
@@ -287,7 +287,7 @@ fn blocks_that_are_promised_end_with_the_time_that_was_asked_for() {
     let sixth = after(5, 200);
     assert_eq!((&*sixth.why, tests_of(&sixth).len()), ("block 6: 6 tests", TESTS.len()));
     assert_eq!(sixth.ahead.unwrap().after(0.0, 0.0).seconds, 200.0, "until its end");
-    assert_eq!(short_text(&after(5, 60)), "budget used up after 5 blocks of at most 1000");
+    assert_eq!(short_text(&after(5, 60)), "budget used up after 5 of at most 1,000 blocks");
 }
 
 /// A block of few tests is mostly restarts: its reading tests get more windows, up to what the budget has time for.

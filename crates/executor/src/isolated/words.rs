@@ -5,15 +5,16 @@ use rqps_model::{counted, part_of};
 use rqps_stats::{Detector, Verdict};
 use rqps_store::Run;
 
-/// `3 blocks of at most 18`, `3 blocks of at most 18, and a void one`
+/// `3 of at most 18 blocks`, `3 of at most 18 blocks, not counting 1 void block`
 pub(super) fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
     // Of one test, of which others may have fewer.
-    let at_most = if done > blocks_max { String::new() } else { format!(" of at most {blocks_max}") };
-    let done = format!("{}{at_most}", counted(done, "block"));
+    let done = match done > blocks_max {
+        true => counted(done, "block"),
+        false => format!("{done} of at most {}", counted(blocks_max, "block")),
+    };
     match run.blocks.len() - run.blocks_done() {
         0 => done,
-        1 => format!("{done}, and a void one"),
-        void => format!("{done}, and {void} void ones"),
+        void => format!("{done}, not counting {}", counted(void, "void block")),
     }
 }
 

@@ -1,11 +1,12 @@
 //! Budgets that are hopeless, and those that would do.
 
+use super::now_seconds;
 use crate::Usage;
 use crate::busy::Busy;
 use crate::search::{first_verdicts_seconds, verdict_blocks};
 use rqps_model::counted;
 use rqps_plan::estimate::duration_text;
-use rqps_plan::isolated::{seconds_through, windows_seconds};
+use rqps_plan::isolated::seconds_through;
 use rqps_plan::{Plan, limits};
 
 /// A budget is hopeless if so many blocks need this many times as much, and so many seconds more.
@@ -39,14 +40,13 @@ pub fn refuse_hopeless(plan: &Plan, hopeless: Hopeless) -> Result<(), Usage> {
     }
     let needed_s = first_verdicts_seconds(&without);
     let tests = plan.workload.steps.len();
-    let (busy, windows_s) = (Busy::now(), windows_seconds(plan, tests) * verdict_blocks() as f64);
-    let now_s = busy.seconds(needed_s, windows_s);
+    let now_s = now_seconds(plan, needed_s);
     Err(Usage(format!(
         "the budget of {} is far too short: the first verdicts on {} need about {}{}. {}",
         duration_text(budget_s),
         counted(tests, "test"),
         duration_text(now_s),
-        busy.note_of(needed_s),
+        Busy::now().note_of(needed_s),
         remedy_of_budget(now_s, tests)
     )))
 }
