@@ -8,7 +8,6 @@ use crate::model::{Cause, Evidence, Finding, Shows, Word};
 use crate::profile;
 use crate::quantity::Quantity;
 use crate::words;
-use rqps_stats::Metric;
 
 /// Minimum CPU time of the busiest connection, relative to the median one, that is reported if only one arm
 /// has it.
@@ -66,8 +65,7 @@ pub(crate) fn roles(cx: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let Some(time) = cx.figures.quantity(time_per_op) else { return Vec::new() };
-    let is_of_cpu = cx.judged.is_some() && !cx.is_rate_changed() && cx.is_shown(Metric::CpuUs) == Some(true);
-    let cpu = cx.figures.per_op("server_cpu_us").filter(|_| is_of_cpu);
+    let cpu = cx.changed_cpu();
     let names = cx.figures.metrics_of(ROLE);
     names.iter().filter_map(|name| role(cx, name, (time.base, cpu.as_ref()))).collect()
 }

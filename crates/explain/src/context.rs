@@ -100,6 +100,29 @@ impl<'a> Context<'a> {
         Some(shown.class.is_regression())
     }
 
+    /// The verdict by which a change of this metric is likely and not established, in the direction of this figure.
+    pub fn likely(&self, metric: Metric, rose: bool) -> Option<&'a Verdict> {
+        self.verdicts_of(metric).find(|verdict| verdict.is_likely() && (verdict.ratio > 1.0) == rose)
+    }
+
+    /// Whether an operation got more expensive, by its rate or else its cost, as far as a verdict finds that likely.
+    pub fn likely_got_more_expensive(&self) -> Option<bool> {
+        let mut likely = [Detector::Rate, Detector::Cost].into_iter().filter_map(|one| self.verdict(one));
+        let verdict = likely.find(|verdict| verdict.is_likely())?;
+        Some((verdict.ratio < 1.0) == (verdict.detector == Detector::Rate))
+    }
+
+    /// CPU time of the whole server, if a verdict shows that it changed, or finds that likely, and none that the rate
+    /// did, or the cost the other way.
+    pub fn changed_cpu(&self) -> Option<Quantity> {
+        self.judged.filter(|_| !self.is_rate_changed())?;
+        let found = self.figures.per_op("server_cpu_us")?;
+        let is_shown = self.is_shown(Metric::CpuUs) == Some(true);
+        let is_told = is_shown || self.likely(Metric::CpuUs, found.rose()).is_some();
+        let agrees = self.costs_more().is_none_or(|costs_more| costs_more == found.rose());
+        (is_told && agrees).then_some(found)
+    }
+
     /// Whether a verdict says that this metric is the same.
     pub fn is_same(&self, metric: Metric) -> bool {
         self.verdicts_of(metric).any(|verdict| verdict.class == Class::Same)
@@ -112,11 +135,11 @@ impl<'a> Context<'a> {
         verdicts.filter(move |verdict| verdict.metric == metric)
     }
 
-    /// The arm's figure relative to base's, of what verdicts call this metric. One that shows a change has told its
-    /// ratio, a mean of ratios: a quotient of means would be a second figure for one thing.
+    /// The arm's figure relative to base's, of what verdicts call this metric. One that shows a change, or finds one
+    /// likely, has told its ratio, a mean of ratios: a quotient of means would be a second figure for one thing.
     pub fn than(&self, metric: Metric, found: &Quantity) -> String {
         let base = self.names().1;
-        match self.is_shown(metric) == Some(true) {
+        match self.is_shown(metric) == Some(true) || self.likely(metric, found.rose()).is_some() {
             true => words::against(found, base),
             false if metric.measure().is_countable => words::than_many(found, base),
             false => words::than(found, base),

@@ -5,7 +5,7 @@ use rqps_stats::Metric;
 
 use crate::context::Context;
 use crate::figures::{Cell, ELAPSED};
-use crate::model::{Cause, Evidence, Finding, Shows, Word};
+use crate::model::{Cause, Certainty, Evidence, Finding, Shows, Word};
 use crate::quantity::{APART, Quantity};
 use crate::time::share_of;
 use crate::words;
@@ -155,8 +155,10 @@ impl Entry {
         if is_rare || !self.is_frequent(cx, &found) || !self.is_apart(cx, &found) {
             return None;
         }
-        // What has a verdict explains something only if that shows a change.
-        if self.judged.and_then(|metric| cx.is_shown(metric)) == Some(false) {
+        // What has a verdict explains something only if that shows a change, or finds one likely.
+        let is_open = self.judged.and_then(|metric| cx.is_shown(metric)) == Some(false);
+        let likely = self.judged.filter(|_| is_open).and_then(|metric| cx.likely(metric, found.rose()));
+        if is_open && likely.is_none() {
             return None;
         }
         let (arm, base) = cx.names();
@@ -176,7 +178,11 @@ impl Entry {
             Per::Windows => format!("{phrase} on {arm}, {} on {base}", words::number(reported.base)),
         };
         let evidence = vec![self.evidence(cx, &found)];
-        let finding = cx.finding(self.word(found.rose()), self.cause, sentence, &found, evidence);
+        let mut finding = cx.finding(self.word(found.rose()), self.cause, sentence, &found, evidence);
+        if let Some(verdict) = likely {
+            finding.certainty = Certainty::Likely { blocks: verdict.blocks };
+            finding.add(&words::likely(verdict));
+        }
         if found.matters() {
             return Some(finding);
         }

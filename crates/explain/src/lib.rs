@@ -33,7 +33,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use rqps_stats::{Class, Detector, Verdict};
+use rqps_stats::{Class, Verdict};
 
 use rqps_model::Group;
 use rqps_store::{Arm, PlannedStep, Role, Run};
@@ -124,9 +124,9 @@ pub fn of_one_kind(one: &str, other: &str) -> bool {
 /// Whether the verdicts leave nothing to explain. Undecided stalls or resources are no reason to look for
 /// causes.
 fn is_same(judged: Option<&RunVerdicts>, test: &str, arm: usize) -> bool {
-    let is_unchanged = |verdict: &Verdict| match verdict.detector {
-        Detector::Rate | Detector::Cost => verdict.class == Class::Same,
-        _ => !verdict.class.is_change(),
+    let is_unchanged = |verdict: &Verdict| match verdict.detector.is_rate_or_cost() {
+        true => verdict.class == Class::Same,
+        false => !verdict.class.is_change(),
     };
     judged.is_some_and(|judged| judged.of_arm(arm).filter(|verdict| verdict.test == test).all(is_unchanged))
 }
@@ -233,7 +233,11 @@ fn findings(
         false => profile::compare(cx, &mut remarks)?,
     };
     found.extend(profiles.finding);
+    // Beside what verdicts show, what they only find likely accounts for nothing.
+    let is_aside = |finding: &Finding| cx.changed() && matches!(finding.certainty, Certainty::Likely { .. });
+    let (likely, found) = found.into_iter().partition(is_aside);
     let mut ranked = rank::ranked(cx, found, suspects);
+    ranked.extend(rank::likely(cx, likely));
     if let Some(new) = profiles.new {
         new.tell(&mut ranked);
     }

@@ -162,7 +162,7 @@ impl Suspect {
         let is_setting = self.difference.kind != DifferenceKind::AfterLoad;
         let matches = |(cause, more): &Effect| *cause == finding.cause && agrees(*more, finding.direction());
         self.effects.iter().any(matches)
-            && (self.chosen || !differs_between_versions(finding.cause))
+            && (self.chosen || !differs_between_versions(finding.cause) || runs_processes(name, finding))
             && (!is_setting || evidence_matches(name, finding))
     }
 
@@ -274,8 +274,16 @@ fn is_reachable_by_sql(cause: Cause) -> bool {
     !matches!(cause, OtherLoad | CpuSteal | Canary | Swap | Client | Frequency | BackgroundRate | Unknown)
 }
 
+/// Whether sessions do the work of some background processes or leave it to them.
+const LOG_WRITERS: &str = "innodb_log_writer_threads";
+
+/// Whether a setting decides that these background processes work at all, so that its default explains them too.
+fn runs_processes(setting: &str, finding: &Finding) -> bool {
+    setting == LOG_WRITERS && finding.cause == Cause::Background
+}
+
 /// Settings that affect only some background processes, and the prefixes of these roles in metrics.
-const ROLES: [(&str, &[&str]); 10] = [
+const ROLES: [(&str, &[&str]); 11] = [
     ("autovacuum*", &["autovacuum"]),
     ("checkpoint_*", &["checkpointer"]),
     ("max_wal_size", &["checkpointer"]),
@@ -285,6 +293,7 @@ const ROLES: [(&str, &[&str]); 10] = [
     ("io_*", &["io_worker"]),
     ("max_parallel_*", &WORKERS),
     ("innodb_purge_*", &["purge"]),
+    (LOG_WRITERS, &["log_write", "log_flush"]),
     ("innodb_log_*", &["log_", "io_log"]),
 ];
 

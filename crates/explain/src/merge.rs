@@ -82,6 +82,7 @@ const FSYNC_SHARE: f64 = 0.25;
 
 pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects) -> Vec<Finding> {
     let mut findings = same_cause(found);
+    log_writes(&mut findings);
     data_blocks(&mut findings);
     for (cause, absorbed) in MERGES {
         merge(cx, &mut findings, cause, absorbed, suspects);
@@ -90,11 +91,13 @@ pub(crate) fn merge_all(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspec
     full_page_images(cx.operation(), &mut findings);
     queue_of_work(cx, &mut findings);
     waiting(cx, &mut findings, suspects);
+    told_by_cpu_time(&mut findings);
     findings
 }
 
 /// Merges findings of one cause and direction: the one with the largest change gives the sentence, the others
-/// are evidence. For WAL the first, its bytes, gives the sentence.
+/// are evidence. For WAL the first, its bytes, gives the sentence; of background processes the one whose time changed
+/// most, and the others are named.
 fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for mut finding in found {
@@ -102,8 +105,14 @@ fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
             findings.iter_mut().find(|known| known.cause == finding.cause && known.word == finding.word);
         match alike {
             Some(known) => {
-                if own_share(&finding) > own_share(known) && finding.cause != Cause::Wal {
+                let is_of_processes = finding.cause == Cause::Background;
+                let size = if is_of_processes { own_change } else { own_share };
+                if size(&finding) > size(known) && finding.cause != Cause::Wal {
                     std::mem::swap(known, &mut finding);
+                }
+                if is_of_processes {
+                    known.add(&finding.sentence);
+                    known.weight = known.weight.max(finding.weight);
                 }
                 absorb(known, finding);
             }
@@ -111,6 +120,19 @@ fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// More bytes of log in fewer writes are more log, and fewer bytes in more writes less: the writes are evidence.
+fn log_writes(findings: &mut Vec<Finding>) {
+    let has_bytes = |finding: &Finding| finding.shown(&Shows::LogBytes).is_some();
+    let Some(bytes) = findings.iter().position(has_bytes) else { return };
+    let is_other = |finding: &Finding| {
+        finding.cause == Cause::Wal && !has_bytes(finding) && finding.shown(&Shows::LogBufferFull).is_none()
+    };
+    if let Some(at) = findings.iter().position(is_other) {
+        let writes = findings.remove(at);
+        absorb(&mut findings[bytes - usize::from(at < bytes)], writes);
+    }
 }
 
 /// A lookup of data costs more than those in indexes and filters: all lookups together are evidence for it, whichever
@@ -394,6 +416,21 @@ fn counted_waits_as_work(findings: &mut [Finding]) {
         finding.word = match finding.word {
             Word::MoreWaiting => Word::MoreWork,
             Word::LessWaiting => Word::LessWork,
+            word => word,
+        };
+    }
+}
+
+/// What background processes do is told by their CPU time, which more work and slower work both take.
+fn told_by_cpu_time(findings: &mut [Finding]) {
+    use Cause::{Autovacuum, Background, Checkpoint, Purge, Reads};
+    for finding in findings {
+        let is_of_processes = matches!(finding.cause, Autovacuum | Background | Checkpoint | Purge | Reads);
+        let is_time = finding.evidence.first().is_some_and(|figure| figure.unit.starts_with("us/"));
+        finding.word = match finding.word {
+            Word::MoreWork | Word::LessWork if is_of_processes && is_time => {
+                Word::cpu_time(finding.word == Word::MoreWork)
+            }
             word => word,
         };
     }

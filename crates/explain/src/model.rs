@@ -55,6 +55,9 @@ rqps_model::words! {
         /// An operation takes more instructions, rows, blocks or bytes.
         MoreWork = "more work",
         LessWork = "less work",
+        /// Background processes use more CPU time: whether they do more or are slower is not counted.
+        MoreCpuTime = "more CPU time",
+        LessCpuTime = "less CPU time",
         /// The same work takes more CPU time.
         SlowerWork = "slower work",
         /// The same work takes less CPU time.
@@ -81,6 +84,11 @@ impl Word {
     /// The word for work that increased or decreased.
     pub fn work(rose: bool) -> Self {
         if rose { Word::MoreWork } else { Word::LessWork }
+    }
+
+    /// The word for CPU time that increased or decreased, with whatever work.
+    pub fn cpu_time(rose: bool) -> Self {
+        if rose { Word::MoreCpuTime } else { Word::LessCpuTime }
     }
 
     /// The word for CPU time of the same work that increased or decreased.
@@ -182,6 +190,11 @@ pub enum Certainty {
         /// Blocks in which both arms were measured.
         blocks: usize,
     },
+    /// A verdict finds the change likely and does not establish it.
+    Likely {
+        /// Blocks in which both arms were measured.
+        blocks: usize,
+    },
     /// Measured once on each arm: only its size distinguishes it from noise.
     SinglePass,
     /// A fact that needs no repetition, such as a query plan.
@@ -230,8 +243,12 @@ impl Finding {
     /// Whether the arm has more of something; `None` for findings without a direction.
     pub(crate) fn direction(&self) -> Option<bool> {
         match self.word {
-            Word::MoreWork | Word::SlowerWork | Word::MoreWaiting | Word::InheritedDebt => Some(true),
-            Word::LessWork | Word::FasterWork | Word::LessWaiting => Some(false),
+            Word::MoreWork
+            | Word::MoreCpuTime
+            | Word::SlowerWork
+            | Word::MoreWaiting
+            | Word::InheritedDebt => Some(true),
+            Word::LessWork | Word::LessCpuTime | Word::FasterWork | Word::LessWaiting => Some(false),
             Word::TheHost | Word::OnlyDifference | Word::NotExplained => {
                 self.figure().map(|(base, arm)| arm > base)
             }
@@ -301,6 +318,8 @@ pub(crate) enum Shows {
     /// The machine slowed down or sped up the client as it did the server.
     ClientCpu,
     FullPageImages,
+    /// Bytes of the write-ahead log.
+    LogBytes,
     /// Bytes read from storage.
     StorageReads,
     /// Lookups of data blocks, without those of indexes and filters.

@@ -42,7 +42,11 @@ pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects)
         false => finding.cause == Cause::Instructions && cx.is_other_work() && finding.weight > 0.0,
     };
     let has_unexplained = !suspects.are_only_difference() && findings.iter().any(is_unexplained);
+    let most_unexplained =
+        findings.iter().filter(|one| is_unexplained(one)).map(|one| one.weight).fold(0.0, f64::max);
     let is_little = |finding: &Finding| match finding.share {
+        // Both are shares of one CPU time.
+        Some(share) if finding.cause == Cause::Background => (0.0..most_unexplained).contains(&share),
         Some(share) => (0.0..UNSIZED).contains(&share),
         None => is_figure(finding) && finding.weight >= 0.0,
     };
@@ -54,6 +58,14 @@ pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects)
     };
     findings.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.weight.total_cmp(&a.weight)));
     findings
+}
+
+/// What verdicts find likely beside a change that they show, after all that explains it. What works against that
+/// explains nothing.
+pub(crate) fn likely(cx: &Context<'_>, found: Vec<Finding>) -> impl Iterator<Item = Finding> {
+    let rose = got_more_expensive(cx);
+    let weighed = found.into_iter().map(move |finding| Finding { weight: weight(&finding, rose), ..finding });
+    weighed.filter(|finding| finding.weight >= 0.0)
 }
 
 /// Order: what makes rates incomparable, explained findings, unexplained ones, then what works against the
@@ -85,6 +97,8 @@ fn is_figure(finding: &Finding) -> bool {
         finding.word,
         Word::MoreWork
             | Word::LessWork
+            | Word::MoreCpuTime
+            | Word::LessCpuTime
             | Word::SlowerWork
             | Word::FasterWork
             | Word::MoreWaiting
@@ -124,6 +138,7 @@ fn got_more_expensive(cx: &Context<'_>) -> Option<bool> {
     let rate = cx.verdict(Detector::Rate).filter(|verdict| verdict.class.is_change());
     rate.map(|verdict| verdict.class.is_regression())
         .or_else(|| cx.costs_more())
+        .or_else(|| cx.likely_got_more_expensive())
         .or_else(|| time_rose(cx))
         .or_else(|| rate_fell(cx))
 }

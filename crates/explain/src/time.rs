@@ -259,6 +259,10 @@ fn cpu_time(cx: &Context<'_>, split: &Decomposition) -> Option<Finding> {
     let sentence = format!("{background}{of_sessions}; {why}");
     let evidence = Evidence::figure("CPU time of the sessions", cx.per_op("us"), &quantity);
     let mut finding = part_finding(cx, found, Word::NotExplained, Cause::CpuTime, sentence, evidence);
+    // Where only CPU time changed, background processes have shares of that too.
+    if let Some(cpu) = cx.changed_cpu().filter(Quantity::exceeds_noise) {
+        finding.share = Some(quantity.change() / cpu.change());
+    }
     if let Some(client) = client_cpu_moved(cx, split) {
         let direction = if client.rose() { "up" } else { "down" };
         let share = words::percent((client.ratio() - 1.0).abs());

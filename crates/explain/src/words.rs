@@ -1,6 +1,7 @@
 //! Formats figures for sentences.
 
 use crate::quantity::Quantity;
+use rqps_stats::{Tag, Verdict};
 
 /// Formats with three significant digits, or as a whole number with thousands separators from 1000 on.
 pub(crate) fn number(value: f64) -> String {
@@ -75,6 +76,14 @@ fn relation(found: &Quantity, base: &str, less: &str) -> String {
         format!("{} times {base}'s {value}", number(ratio))
     } else {
         against(found, base)
+    }
+}
+
+/// How certain a change is that a verdict does not establish.
+pub(crate) fn likely(verdict: &Verdict) -> String {
+    match verdict.tags.contains(&Tag::FewBlocks) {
+        true => format!("likely, not established: so in all {} blocks, too few for a count", verdict.blocks),
+        false => "likely, not established".to_owned(),
     }
 }
 

@@ -202,6 +202,11 @@ impl Detector {
     /// The detectors that every test is judged by.
     pub const HEADLINES: [Detector; 3] = [Detector::Rate, Detector::Cost, Detector::Stalls];
 
+    /// Whether it judges the rate or the cost: what runs are measured for.
+    pub fn is_rate_or_cost(self) -> bool {
+        matches!(self, Detector::Rate | Detector::Cost)
+    }
+
     /// Whether it judges a resource, not a headline.
     pub fn is_resource(self) -> bool {
         !Self::HEADLINES.contains(&self)

@@ -64,6 +64,7 @@ fn explanation(run: &Run, one: &Explanation) -> Value {
 fn finding(finding: &Finding) -> Value {
     let (certainty, blocks) = match finding.certainty {
         Certainty::Replicated { blocks } => ("replicated", Some(blocks)),
+        Certainty::Likely { blocks } => ("likely", Some(blocks)),
         Certainty::SinglePass => ("single pass", None),
         Certainty::Fact => ("fact", None),
     };

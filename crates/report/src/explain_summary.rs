@@ -2,7 +2,7 @@
 
 use rqps_explain::{Cause, Decomposition, ExplainRequest, Explanation, Finding, Part, PartName, Word};
 use rqps_model::counted;
-use rqps_stats::{Metric, Verdict};
+use rqps_stats::{Metric, Tag, Verdict};
 use rqps_store::Run;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -84,8 +84,17 @@ fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     let line = line_of(judged, one)?;
     let verdicts = line.verdicts().chain(line.changed_stalls()).chain(line.changed_resources());
     let verdicts = verdicts.map(|verdict| line.part(verdict, judged));
-    let parts: Vec<String> = line.missed.iter().map(|missed| missed.text.clone()).chain(verdicts).collect();
+    let missed = line.missed.iter().map(|missed| missed.text.clone());
+    let parts: Vec<String> = missed.chain(verdicts).chain(likely_resources(&line)).collect();
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
+}
+
+/// Changes of resources that are likely and not established, and why not.
+fn likely_resources(line: &Line<'_>) -> Option<String> {
+    let all: Vec<String> = line.suspect_resources().map(words::change_in_short).collect();
+    let counted = line.suspect_resources().find(|one| one.tags.contains(&Tag::FewBlocks));
+    let why = counted.map(|one| format!(" ({})", words::few_blocks(one))).unwrap_or_default();
+    (!all.is_empty()).then(|| format!("likely, not established: {}{why}", all.join(", ")))
 }
 
 /// Of an undecided test, what is only true if it changed: nothing of a test that a verdict shows to have changed, or
@@ -331,18 +340,6 @@ impl Summary {
     /// `9 tests changed. Main cause: less work (blocks-touched) in 5, …`; of several arms `9 tests changed, 14 changes
     /// on 3 arms. Main cause: …`. None for one change.
     pub fn text(&self) -> Option<String> {
-        let name = |first: &First| match first {
-            // Instructions are what changed, and no counter tells why.
-            Some((Word::MoreWork, Some(cause))) if *cause == Cause::Instructions.key() => {
-                "more instructions of unknown cause".to_owned()
-            }
-            Some((Word::LessWork, Some(cause))) if *cause == Cause::Instructions.key() => {
-                "fewer instructions of unknown cause".to_owned()
-            }
-            Some((word, Some(cause))) => format!("{word} ({})", cause.replace('-', " ")),
-            Some((word, None)) => word.to_string(),
-            None => "no cause found".to_owned(),
-        };
         let causes: Vec<String> =
             self.causes.iter().map(|(first, count)| format!("{} in {count}", name(first))).collect();
         let on_arms = match self.arms > 1 {
@@ -352,6 +349,11 @@ impl Summary {
         (self.changes > 1).then(|| {
             format!("{} changed{on_arms}. Main cause: {}.", counted(self.tests, "test"), causes.join(", "))
         })
+    }
+
+    /// The most frequent cause by name; `None` without a change.
+    pub fn main(&self) -> Option<String> {
+        self.causes.first().map(|(first, _)| name(first))
     }
 
     pub fn json(&self) -> Value {
@@ -369,6 +371,22 @@ impl Summary {
             "first_causes": self.causes.iter().map(cause).collect::<Vec<_>>(),
             "text": self.text(),
         })
+    }
+}
+
+/// `less work (blocks touched)`
+fn name(first: &First) -> String {
+    match first {
+        // Instructions are what changed, and no counter tells why.
+        Some((Word::MoreWork, Some(cause))) if *cause == Cause::Instructions.key() => {
+            "more instructions of unknown cause".to_owned()
+        }
+        Some((Word::LessWork, Some(cause))) if *cause == Cause::Instructions.key() => {
+            "fewer instructions of unknown cause".to_owned()
+        }
+        Some((word, Some(cause))) => format!("{word} ({})", cause.replace('-', " ")),
+        Some((word, None)) => word.to_string(),
+        None => "no cause found".to_owned(),
     }
 }
 

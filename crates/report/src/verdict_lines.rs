@@ -463,6 +463,11 @@ impl Line<'_> {
         self.resources.iter().copied().filter(|verdict| verdict.class.is_change())
     }
 
+    /// Those by which a change of a resource is likely but not established.
+    pub fn suspect_resources(&self) -> impl Iterator<Item = &Verdict> {
+        self.resources.iter().copied().filter(|verdict| verdict.tags.contains(&Tag::Suspect))
+    }
+
     /// The line's order among headlines: worse before better, then rate, cost, stalls, resources, then the
     /// largest change first. Rows and blocks touched make no headline. None: nothing changed.
     /// What is not ranked comes between worse and better.

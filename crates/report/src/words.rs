@@ -245,13 +245,22 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
             Some(format!("mixed: {} moved the other way", names.join(", ")))
         }
         Tag::NotSignificant => Some("may be chance: not significant among so many verdicts".to_owned()),
+        Tag::Suspect if verdict.tags.contains(&Tag::FewBlocks) => None,
         Tag::Suspect => Some("suspect".to_owned()),
+        Tag::FewBlocks => Some(format!("suspect: {}", few_blocks(verdict))),
         Tag::BeyondLooks if verdict.looks_reached == 0 => Some("too few blocks".to_owned()),
         Tag::BeyondLooks => Some("too noisy".to_owned()),
         Tag::TooShort => Some("not measured long enough to rule out stalls".to_owned()),
         Tag::Exact | Tag::Zeros | Tag::FromZero => None,
     }));
     remarks
+}
+
+/// Why a count that differs in every block is not established.
+pub(crate) fn few_blocks(verdict: &Verdict) -> String {
+    let enough = verdict.blocks_to_resolve.map(|more| verdict.blocks_measured + more);
+    let enough = enough.map(|blocks| format!("; {blocks} would do")).unwrap_or_default();
+    format!("so in all {} blocks, too few to establish a change of a count{enough}", verdict.blocks)
 }
 
 /// A remark on a test of an arm.

@@ -6,7 +6,7 @@ use rqps_model::{Digits, Setting};
 use rqps_report::{ExplainOptions, Format, GateRules, Options, Screen, Section, explain_text, gate, show};
 use rqps_stats::Detector;
 use rqps_store::{Outcome, Run, RunFolder};
-use rqps_verdicts::testing::{Spec, TESTS, write_run};
+use rqps_verdicts::testing::{Spec, TESTS, write_run, write_run_of_chance};
 use rqps_verdicts::{judge_run, rules_of};
 use std::collections::BTreeSet;
 
@@ -423,16 +423,7 @@ fn the_check_of_base_against_itself_is_told_once() {
 #[test]
 fn a_change_that_may_be_chance_is_no_change_in_what_is_read_first() {
     let results = tempfile::tempdir().unwrap();
-    let arms =
-        vec![("old", "17.0"), ("a", "17.1"), ("b", "17.2"), ("c", "17.3"), ("d", "17.4"), ("new", "17.5")];
-    let effects = vec![(5, "hot-points", 0.988, 1.0)];
-    let folder = write_run(results.path(), &Spec { arms, effects, blocks: 3, ..Spec::default() }).unwrap();
-    let plan = folder.join("plan.toml");
-    let text = std::fs::read_to_string(&plan).unwrap();
-    // The only look has the whole error; with the usual 2 % a change of this size would be none.
-    std::fs::write(&plan, format!("{text}\n[isolated]\nblocks_max = 3\n[verdict.mei_percent]\nrate = 0.5\n"))
-        .unwrap();
-    let run = RunFolder::open(&folder).unwrap();
+    let run = RunFolder::open(&write_run_of_chance(results.path()).unwrap()).unwrap();
     let verdicts = judge_run(&run, &rules_of(&run).unwrap()).unwrap();
     assert!(verdicts.on_candidates().any(|one| one.detector == Detector::Rate && one.may_be_chance()));
     let rates = verdicts.tallies()[0].1;

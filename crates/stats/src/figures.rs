@@ -68,6 +68,10 @@ impl Case<'_> {
         if verdict.class == Class::Same && shown.shift.is_some() {
             verdict.tags.push(Tag::TinyShift);
         }
+        let few_blocks = shown.few_blocks.filter(|_| !verdict.class.is_decided());
+        if few_blocks.is_some() {
+            verdict.tags.extend([Tag::Suspect, Tag::FewBlocks]);
+        }
         if let Some(exact) = self.exact_now(&question) {
             self.describe_exactly(exact, &question, &mut verdict);
             return verdict;
@@ -83,6 +87,9 @@ impl Case<'_> {
             return verdict;
         };
         self.describe(&contrasts, scale, &question, &mut verdict);
+        if let Some(direction) = few_blocks {
+            verdict.blocks_to_resolve = blocks_until_significant(&self.data(), direction, &question);
+        }
         if let Kind::Rare(_) = question.kind {
             verdict.tags.retain(|tag| !matches!(tag, Tag::TinyShift | Tag::LaterBlocksDisagree));
             self.require_measured_time(&mut verdict);

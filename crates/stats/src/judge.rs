@@ -185,7 +185,8 @@ fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
         if verdict.class.is_change() && !verdict.significant {
             verdict.tags.push(Tag::NotSignificant);
         }
-        if !verdict.class.is_decided() && q_value <= rules.q * SUSPECT_TIMES {
+        let is_suspect = verdict.tags.contains(&Tag::Suspect);
+        if !is_suspect && !verdict.class.is_decided() && q_value <= rules.q * SUSPECT_TIMES {
             verdict.tags.push(Tag::Suspect);
         }
     }

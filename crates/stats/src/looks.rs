@@ -131,6 +131,10 @@ impl Question<'_> {
         matches!(self.kind, Kind::Rare(_))
     }
 
+    fn is_of_counts(&self) -> bool {
+        matches!(self.kind, Kind::Counter)
+    }
+
     /// Lower bound of the p value from this look's blocks, independent of t.
     fn p_min(&self, data: &Data<'_>, look: &Look, estimate: &Estimate) -> f64 {
         let direction = Direction::of(estimate.mean);
@@ -168,6 +172,9 @@ pub(crate) struct Shown {
     /// The ratio is beyond the minimum effect of interest.
     pub(crate) beyond: bool,
     pub(crate) within: bool,
+    /// At the last look a count is beyond the minimum effect of interest but for the limit of what so few blocks can
+    /// prove of one.
+    pub(crate) few_blocks: Option<Direction>,
     pub(crate) p_seq: f64,
     /// The last look does not support the conclusion.
     pub(crate) disagree: bool,
@@ -175,7 +182,7 @@ pub(crate) struct Shown {
 
 impl Shown {
     pub(crate) const NOTHING: Shown =
-        Shown { shift: None, beyond: false, within: false, p_seq: 1.0, disagree: false };
+        Shown { shift: None, beyond: false, within: false, few_blocks: None, p_seq: 1.0, disagree: false };
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -184,6 +191,7 @@ struct LookResult {
     shift: Option<Direction>,
     beyond: bool,
     within: bool,
+    few_blocks: Option<Direction>,
     /// The mean contrast and its half width for the test of `same`.
     mean: f64,
     tost: f64,
@@ -199,6 +207,7 @@ fn at_look_exact(data: &Data<'_>, look: &Look, question: &Question, exact: Exact
                 shift: None,
                 beyond: false,
                 within: true,
+                few_blocks: None,
                 mean: 0.0,
                 tost: 0.0,
                 band,
@@ -211,7 +220,17 @@ fn at_look_exact(data: &Data<'_>, look: &Look, question: &Question, exact: Exact
     let is_significant = p <= question.alpha * look.spend;
     let mean = data.pairs.mean_ln_ratio(look.blocks);
     let shift = is_significant.then_some(direction);
-    LookResult { p, shift, beyond: beyond && is_significant, within: !beyond, mean, tost: 0.0, band }
+    let few_blocks = (beyond && !is_significant && question.is_of_counts()).then_some(direction);
+    LookResult {
+        p,
+        shift,
+        beyond: beyond && is_significant,
+        within: !beyond,
+        few_blocks,
+        mean,
+        tost: 0.0,
+        band,
+    }
 }
 
 /// None if base is 0 throughout, so that there is no ratio.
@@ -230,10 +249,12 @@ fn at_look(data: &Data<'_>, look: &Look, spread: &Spread, question: &Question) -
         (_, true) => Some(Direction::Up),
         _ => None,
     };
+    let beyond = high_end < low || low_end > high;
     Some(LookResult {
         p: estimate.p().max(p_min),
         shift: shift.filter(|_| may_be_significant),
-        beyond: may_be_significant && (high_end < low || low_end > high),
+        beyond: may_be_significant && beyond,
+        few_blocks: shift.filter(|_| beyond && !may_be_significant && question.is_of_counts()),
         within: estimate.mean + tost < high && estimate.mean - tost > low,
         mean: estimate.mean,
         tost,
@@ -261,6 +282,7 @@ pub(crate) fn walk(data: &Data<'_>, question: &Question) -> Shown {
         shifts[1] |= result.shift == Some(Direction::Up);
         shown.beyond |= result.beyond;
         shown.within = result.within || (shown.within && !question.is_rare());
+        shown.few_blocks = result.few_blocks;
         last = Some(result);
     }
     shown.shift = match shifts {

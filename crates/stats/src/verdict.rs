@@ -76,8 +76,11 @@ pub enum Tag {
     Mixed,
     /// A change at `alpha`, but not significant among all verdicts of the report at `q`.
     NotSignificant,
-    /// Undecided, but at ten times `q` it would be a significant change.
+    /// Undecided, but at ten times `q` it would be a significant change, or [`Tag::FewBlocks`].
     Suspect,
+    /// A count that differs in every block by more than what matters, far beyond its noise: undecided only because so
+    /// few blocks can prove no change of a count.
+    FewBlocks,
     /// The looks of the rules will probably not decide it.
     BeyondLooks,
     /// Measured too briefly for stalls that matter to occur.

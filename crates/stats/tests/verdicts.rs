@@ -94,6 +94,7 @@ fn exact_counters_are_compared_exactly() {
 fn certainty_of_a_counter_is_limited_by_its_blocks() {
     let three = one(exact(Metric::WalBytes, &[1.5; 3]));
     assert_eq!((three.class, three.blocks_to_resolve), (Class::Inconclusive, Some(2)));
+    assert_eq!(three.tags, [Tag::Exact, Tag::Suspect, Tag::FewBlocks]);
     assert!((three.p_seq - 2.0 * (4.0f64 / 27.0).powi(3) / 0.1).abs() < 1e-12, "{}", three.p_seq);
     let five = one(exact(Metric::WalBytes, &[1.5; 5]));
     assert!(five.class == REGRESSION && (five.low - 1.5).abs() < 1e-12 && five.low == five.high, "{five:?}");
@@ -101,6 +102,40 @@ fn certainty_of_a_counter_is_limited_by_its_blocks() {
     // A look's decision is kept if the control differs in a later block.
     let rows: Vec<[f64; 3]> = (0..8).map(|block| [4.0, if block < 5 { 4.0 } else { 5.0 }, 6.0]).collect();
     assert_eq!(one(metric(Metric::WalBytes, &rows)).class, REGRESSION);
+}
+
+/// A count is as likely to have changed whatever other tests did, and if its control is not exactly like base. What
+/// is within its noise is no more likely for being a count.
+#[test]
+fn a_count_that_differs_in_all_of_few_blocks_is_suspect() {
+    let rows = |factors: [f64; 3]| {
+        [[400.0, 400.1], [401.0, 401.0], [400.5, 400.4]]
+            .iter()
+            .zip(factors)
+            .map(|([base, control], factor)| [*base, *control, base * factor])
+            .collect::<Vec<_>>()
+    };
+    let unchanged = (0..9).map(|n| test(&format!("same{n}"), vec![exact(Metric::Blocks, &[1.0; 3])]));
+    let judge = |data: MetricData| {
+        let tests = std::iter::once(test("t", vec![data])).chain(unchanged.clone()).collect();
+        let all = judged(3, Some(1), tests).verdicts;
+        all.into_iter().find(|one| one.test == "t" && !one.is_control).unwrap()
+    };
+    for clear in [exact(Metric::Blocks, &[500.0; 3]), metric(Metric::Blocks, &rows([0.2982, 0.298, 0.2983]))]
+    {
+        let verdict = judge(clear);
+        assert!(verdict.q_value > 0.1 && verdict.class == Class::Inconclusive, "{verdict:?}");
+        assert!(verdict.tags.ends_with(&[Tag::Suspect, Tag::FewBlocks]), "{verdict:?}");
+    }
+    let exact = judge(exact(Metric::Blocks, &[500.0; 3]));
+    let blocks = judge(metric(Metric::Blocks, &rows([0.2982, 0.298, 0.2983])));
+    assert_eq!(
+        (exact.blocks_to_resolve, blocks.blocks_to_resolve),
+        (Some(2), Some(5)),
+        "with and without control"
+    );
+    let noisy = judge(metric(Metric::Blocks, &rows([1.1, 1.3, 1.2])));
+    assert!(!noisy.tags.contains(&Tag::FewBlocks), "{noisy:?}");
 }
 
 /// Three blocks with equal contrasts have no variance, but prove no more for that, whatever the metric.

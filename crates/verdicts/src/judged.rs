@@ -234,7 +234,7 @@ impl RunVerdicts {
         if verdict.class.is_decided() || self.keeps_being_invalid(verdict) {
             return None;
         }
-        let is_followed = matches!(verdict.detector, Detector::Rate | Detector::Cost);
+        let is_followed = verdict.detector.is_rate_or_cost();
         let needed = match self.blocks_min().saturating_sub(verdict.blocks_measured) {
             missing if missing > 0 && is_followed => Some(missing),
             _ => Self::blocks_to_resolve(verdict),

@@ -166,6 +166,23 @@ impl Spec {
     }
 }
 
+/// Writes a run of which a change of a rate may be chance among so many verdicts, and no other is a change.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_run_of_chance(results: &Path) -> Result<PathBuf> {
+    let arms =
+        vec![("old", "17.0"), ("a", "17.1"), ("b", "17.2"), ("c", "17.3"), ("d", "17.4"), ("new", "17.5")];
+    let effects = vec![(5, "hot-points", 0.988, 1.0)];
+    let folder = write_run(results, &Spec { arms, effects, blocks: 3, ..Spec::default() })?;
+    let path = folder.join("plan.toml");
+    // The only look has the whole error; with the usual 2 % a change of this size would be none.
+    let of_chance = "\n[isolated]\nblocks_max = 3\n[verdict.mei_percent]\nrate = 0.5\n";
+    let written = std::fs::read_to_string(&path).and_then(|text| std::fs::write(&path, text + of_chance));
+    written.map_err(|source| Error::Io { what: "write", path, source })?;
+    Ok(folder)
+}
+
 /// Writes a run into `results` and returns its folder.
 ///
 /// # Errors

@@ -54,7 +54,7 @@ pub(super) fn the_open(open: usize, reached: usize) -> String {
 
 /// `2 of 6 verdicts on rate and cost reached`, as reports count: without stalls and logs.
 pub(super) fn state_of(all: &[&Verdict]) -> String {
-    let is_main = |one: &&&Verdict| matches!(one.detector, Detector::Rate | Detector::Cost);
+    let is_main = |one: &&&Verdict| one.detector.is_rate_or_cost();
     let main: Vec<&Verdict> = all.iter().filter(is_main).copied().collect();
     let all = if main.is_empty() { all } else { &main };
     let reached = all.iter().filter(|one| one.class.is_decided()).count();
@@ -64,7 +64,7 @@ pub(super) fn state_of(all: &[&Verdict]) -> String {
 
 /// ` on rate and cost`
 pub(super) fn subjects(all: &[&Verdict]) -> &'static str {
-    if !all.iter().all(|verdict| matches!(verdict.detector, Detector::Rate | Detector::Cost)) {
+    if !all.iter().all(|verdict| verdict.detector.is_rate_or_cost()) {
         return "";
     }
     let has = |detector| all.iter().any(|verdict| verdict.detector == detector);

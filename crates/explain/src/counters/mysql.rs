@@ -38,6 +38,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
         .value(|cell| cell.metric("server_read_bytes")),
     work(Cause::Wal, "bytes of redo log", "bytes", 16.0)
         .phrase("writes {} bytes of redo log")
+        .showing(&Shows::LogBytes)
         .judged(Metric::WalBytes, |cell| cell.metric("server_wal_bytes")),
     work(Cause::Wal, "writes to the redo log", "writes", 0.05)
         .phrase("writes to the redo log {} times")

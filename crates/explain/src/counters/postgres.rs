@@ -47,6 +47,7 @@ pub(super) static ENTRIES: [Entry; 22] = [
         .value(|cell| cell.metric("server_read_bytes")),
     work(Cause::Wal, "bytes of write-ahead log", "bytes", 16.0)
         .phrase("writes {} bytes of WAL")
+        .showing(&Shows::LogBytes)
         .judged(Metric::WalBytes, |cell| cell.metric("server_wal_bytes")),
     work(Cause::Wal, "records of write-ahead log", "records", 0.05)
         .phrase("writes {} WAL records")

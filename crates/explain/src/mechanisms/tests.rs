@@ -117,6 +117,20 @@ fn log_buffers_are_named_only_if_full() {
     assert!(full[0].sentence.contains("wal_buffers"), "{full:?}");
 }
 
+/// A version that no longer runs log writers by default has none of their CPU time; purge has no less for it.
+#[test]
+fn a_default_that_runs_processes_is_named_with_these() {
+    let threads = suspects(DifferenceKind::DefaultSetting, false, &[LOG_WRITERS, "innodb_log_file_size"]);
+    for (role, is_named) in [("log_writer", true), ("log_flush_notifier", true), ("purge", false)] {
+        let mut findings = [finding(Cause::Background, "seen")];
+        findings[0].evidence.push(figure(Shows::Role(role.to_owned())));
+        threads.attach(&mut findings);
+        let named = if is_named { "; the arms differ in innodb_log_writer_threads (2, base 1)" } else { "" };
+        assert_eq!(findings[0].sentence, format!("seen{named}"), "{role}");
+    }
+    assert_eq!(attached(&threads, Cause::CpuTime, "seen"), "seen");
+}
+
 /// Rows and blocks are touched for many reasons: the pages must show that it acts.
 #[test]
 fn an_option_of_one_arm_alone_is_named_where_pages_are_not_all_visible() {

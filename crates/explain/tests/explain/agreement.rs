@@ -1,7 +1,7 @@
 //! An explanation agrees with the verdicts above it, and its sentences with each other, whatever was measured.
 
 use crate::common::{self, figure};
-use rqps_explain::{ExplainRequest, Explanation, Word, explain};
+use rqps_explain::{Certainty, ExplainRequest, Explanation, Word, explain};
 use rqps_stats::sim::Rng;
 use rqps_stats::{Detector, Verdict};
 use rqps_store::{Run, RunFolder};
@@ -56,8 +56,8 @@ fn is_worse(verdict: &Verdict) -> bool {
 /// Whether an arm has more of what the finding names; `None` for a finding without a direction.
 fn names_more(word: Word) -> Option<bool> {
     match word {
-        Word::MoreWork | Word::SlowerWork | Word::MoreWaiting => Some(true),
-        Word::LessWork | Word::FasterWork | Word::LessWaiting => Some(false),
+        Word::MoreWork | Word::MoreCpuTime | Word::SlowerWork | Word::MoreWaiting => Some(true),
+        Word::LessWork | Word::LessCpuTime | Word::FasterWork | Word::LessWaiting => Some(false),
         _ => None,
     }
 }
@@ -90,12 +90,22 @@ fn contradictions(one: &Explanation, shown: &[&Verdict]) -> Vec<String> {
     if is_apart && one.findings.iter().any(|one| matches!(one.word, Word::SlowerWork | Word::FasterWork)) {
         wrong.push("slower or faster work, which a remark rules out".to_owned());
     }
-    // A figure with a verdict that shows no change is no finding.
+    // A figure with a verdict that shows no change is no finding, unless one that is said to be likely.
     let has = |noun: &str| sentences().any(|text| text.contains(noun));
-    if one.findings.iter().any(|finding| finding.cause == rqps_explain::Cause::Wal)
-        && of(Detector::Wal).is_none()
-    {
-        wrong.push("the log, whose verdict shows no change".to_owned());
+    for finding in &one.findings {
+        let is_likely = matches!(finding.certainty, Certainty::Likely { .. });
+        if is_likely != finding.sentence.contains("likely, not established") {
+            wrong.push("a likely change that is not called so, or the reverse".to_owned());
+        }
+        if is_likely && (finding.share().is_some() || names_more(finding.word) == Some(!worse)) {
+            wrong.push("a likely change has a share, or works against the verdict".to_owned());
+        }
+        if finding.cause == rqps_explain::Cause::Wal && !is_likely && of(Detector::Wal).is_none() {
+            wrong.push("the log, whose verdict shows no change".to_owned());
+        }
+    }
+    if one.findings.first().is_some_and(|first| matches!(first.certainty, Certainty::Likely { .. })) {
+        wrong.push("what is only likely comes first".to_owned());
     }
     if has("instructions per query, ") && of(Detector::Cost).is_none() {
         wrong.push("instructions, whose verdict shows no change".to_owned());

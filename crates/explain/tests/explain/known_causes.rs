@@ -244,7 +244,33 @@ fn a_change_of_cpu_time_is_told_of_the_processes_whose_it_is() {
             window.metrics.remove("server_instructions_user");
         }
     });
-    assert_eq!(causes(&found), [(Word::LessWork, Cause::Background)], "{found:?}");
+    assert_eq!(causes(&found), [(Word::LessCpuTime, Cause::Background)], "{found:?}");
+}
+
+/// Whoever saves most of the CPU time is told first, and no process that does is left out.
+#[test]
+fn sessions_and_processes_that_save_cpu_time_come_by_their_size() {
+    let found = |session_us: f64| {
+        let extra = vec![
+            figure(Observed::Metric("server_cpu_us"), 180.0 + 22.0, session_us + 3.0),
+            figure(Observed::Metric("server_role.walsummarizer_us"), 6.0, 1.0),
+            figure(Observed::Metric("server_role.wal_writer_us"), 16.0, 2.0),
+        ];
+        let spec = Spec { counted: false, ..spec((1.0, 1.0), session_us, extra) };
+        common::explained_after(&spec, TEST, 2, |run| {
+            for window in &mut run.windows {
+                window.metrics.remove("server_instructions_user");
+            }
+        })
+    };
+    let (processes, sessions) =
+        ((Word::LessCpuTime, Cause::Background), (Word::NotExplained, Cause::CpuTime));
+    let [few, many] = [170.0, 140.0].map(found);
+    assert_eq!(causes(&few)[..2], [processes, sessions], "{few:?}");
+    assert_eq!(causes(&many)[..2], [sessions, processes], "{many:?}");
+    let sentence = &few.findings[0].sentence;
+    let places = ["the wal writer", "the walsummarizer"].map(|name| sentence.find(name));
+    assert!(places[0].is_some() && places[0] < places[1], "{sentence}");
 }
 
 #[test]

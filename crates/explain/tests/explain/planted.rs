@@ -2,7 +2,7 @@
 //! have caused the change, and not at all if it cannot.
 
 use crate::common::{self, blocks, cpu_times, figure, finding, first, names};
-use rqps_explain::{Cause, Explanation, PartName, Word};
+use rqps_explain::{Cause, Certainty, Explanation, PartName, Word};
 use rqps_model::QueryPlan;
 use rqps_verdicts::testing::{Detail, Extra, Observed, Spec};
 
@@ -418,6 +418,24 @@ fn a_figure_whose_verdict_is_open_explains_nothing() {
         let names_wal = found.findings.iter().any(|finding| finding.cause == Cause::Wal);
         assert_eq!(names_wal, is_shown, "{blocks}: {:?}", found.findings);
     }
+}
+
+/// Three blocks establish no change of a count: as a likely one it comes last, and not where it works against the change.
+#[test]
+fn a_count_that_few_blocks_do_not_establish_is_told_as_likely() {
+    let log = |blocks, wal_bytes| {
+        let extra = vec![figure(WRITES, Observed::Metric("server_wal_bytes"), 540.0, wal_bytes)];
+        let found = explained(&Spec { blocks, ..slower(WRITES, extra) }, WRITES);
+        let at = found.findings.iter().position(|finding| finding.cause == Cause::Wal);
+        at.map(|at| (found.findings[at].certainty, at + 1 == found.findings.len(), found))
+    };
+    let (certainty, is_last, found) = log(3, 700.0).unwrap();
+    assert!(certainty == Certainty::Likely { blocks: 3 } && is_last && found.findings.len() > 1, "{found:?}");
+    let likely = found.findings.last().unwrap();
+    assert!(likely.share().is_none() && likely.sentence.contains("likely, not established"), "{likely:?}");
+    assert!(log(3, 400.0).is_none_or(|(_, _, found)| panic!("against the change: {found:?}")));
+    let (certainty, ..) = log(5, 700.0).unwrap();
+    assert_eq!(certainty, Certainty::Replicated { blocks: 5 });
 }
 
 #[test]

@@ -57,6 +57,7 @@ fn remark(tag: Tag) -> &'static str {
         Tag::Mixed => "mixed",
         Tag::NotSignificant => "not significant",
         Tag::Suspect => "suspect",
+        Tag::FewBlocks => "few blocks for a count",
         Tag::BeyondLooks => "too noisy",
         Tag::TooShort => "windows too short",
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use rqps_export::{Error, Format, Options, export, print, table};
 use rqps_store::RunFolder;
-use rqps_verdicts::testing::Spec;
+use rqps_verdicts::testing::{Spec, write_run_of_chance};
 
 use crate::run::{write_imported, write_run};
 
@@ -74,6 +74,19 @@ fn a_table_can_be_printed_as_text() {
     assert!(printed("canaries", Format::Csv).unwrap().starts_with("run,block,moment"));
     assert!(matches!(printed("host", Format::Parquet), Err(Error::NotText)));
     assert!(table("window").unwrap_err().to_string().contains("Did you mean `windows`?"));
+}
+
+/// Whoever counts changes counts none that may be chance.
+#[test]
+fn a_change_that_may_be_chance_is_exported_as_that() {
+    let results = tempfile::tempdir().unwrap();
+    let run = [RunFolder::open(&write_run_of_chance(results.path()).unwrap()).unwrap()];
+    let mut out = Vec::new();
+    print(&run, table("verdicts").unwrap(), Format::Csv, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let rates: Vec<&str> = text.lines().filter(|line| line.contains(",rate,")).collect();
+    assert!(rates.iter().any(|line| line.contains(",rate,may be chance,")), "{text}");
+    assert!(rates.iter().all(|line| !line.contains(",rate,regression,")), "{text}");
 }
 
 #[test]

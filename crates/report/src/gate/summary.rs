@@ -185,7 +185,9 @@ pub(super) fn document(
         let tables = std::iter::once(table).chain(verdicts::resources(judged, lines, &label, &base));
         document.push(Block::Fold(format!("All verdicts on {label}"), tables.map(Block::Table).collect()));
     }
-    document.extend(judged.versions()?.iter().map(|row| arrivals::block(judged, row)));
+    for row in judged.versions()? {
+        document.push(arrivals::block(judged, row)?);
+    }
     if !arms.is_empty() {
         document.push(Block::Text("How far to trust these verdicts:".to_owned()));
         document.push(trust::items(judged));

@@ -169,7 +169,7 @@ impl<'a> Page<'a> {
     /// Those of them that figures of all tests, and over versions, are of.
     fn headlines(&self) -> Vec<Detector> {
         let mut detectors = self.detectors();
-        detectors.retain(|one| matches!(one, Detector::Rate | Detector::Cost));
+        detectors.retain(|one| one.is_rate_or_cost());
         detectors
     }
 

@@ -283,7 +283,7 @@ fn reliability(judged: &Judged<'_>) -> String {
 
 /// `Every test was measured on every arm in 5 blocks`, of those with valid windows of the arm and base.
 fn measured_in(judged: &Judged<'_>) -> String {
-    let is_meant = |one: &&Verdict| matches!(one.detector, Detector::Rate | Detector::Cost);
+    let is_meant = |one: &&Verdict| one.detector.is_rate_or_cost();
     let of_arms = judged.measured().flat_map(|arm| judged.verdicts.of_arm(arm).filter(is_meant));
     let blocks: Vec<usize> = of_arms.map(|one| one.blocks_measured).collect();
     match (blocks.iter().min(), blocks.iter().max()) {

@@ -275,7 +275,7 @@ impl<'a> LinkOf<'a> {
 
 /// Adds the figures of rate and cost of one arm.
 fn collect<'v>(parts: &mut Parts, version: usize, verdicts: impl Iterator<Item = &'v Verdict>) {
-    for verdict in verdicts.filter(|one| matches!(one.detector, Detector::Rate | Detector::Cost)) {
+    for verdict in verdicts.filter(|one| one.detector.is_rate_or_cost()) {
         if let Some(part) = Part::of(verdict) {
             let key = (verdict.test.clone(), version, verdict.detector);
             parts.entry(key).or_default().push((verdict.metric, part));

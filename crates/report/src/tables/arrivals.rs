@@ -4,16 +4,19 @@
 //! | --- | --- |
 //! | `versions` | the two that differ significantly: neighbours; or, of a change relative to base that no neighbours show, since the last version that is the same as base |
 //! | `what moved` | the figures, with the smallest and largest change over the tests |
+//! | `why` | the most frequent first finding of the explanations of these tests |
 //! | `tests` | the tests that changed; those with the same counters between the same versions, in like size, are one arrival |
 
+use rqps_explain::{ExplainRequest, explain};
 use rqps_model::Digits;
 use rqps_stats::Metric;
 use rqps_stats::series::{Arrival, Step, TestSteps};
-use rqps_verdicts::{VersionRow, arrival_sizes};
+use rqps_verdicts::{VersionRow, arrival_sizes, judge_run_relative_to};
 
 use crate::comparison::Comparison;
 use crate::document::{Block, Cell, Column, Table};
 use crate::error::Result;
+use crate::explain_summary::Summary;
 use crate::verdict_lines::Judged;
 
 /// What parts rows of the same counters and versions.
@@ -24,13 +27,18 @@ pub(crate) const APART: &str =
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for judged in Judged::all(comparison)? {
-        blocks.extend(judged.versions()?.iter().map(|row| block(&judged, row)));
+        for row in judged.versions()? {
+            blocks.push(block(&judged, row)?);
+        }
     }
     Ok(blocks)
 }
 
 /// The changes along one series of versions.
-pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
+///
+/// # Errors
+/// If the run cannot be read.
+pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Result<Block> {
     let version = |index: usize| judged.run.arms[row.arms[index]].build_version.as_str();
     let versions: Vec<&str> = (0..row.arms.len()).map(version).collect();
     if row.arrivals.is_empty() {
@@ -43,9 +51,14 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
             }
             false => "no significant change, by the rules of the verdicts.".to_owned(),
         };
-        return Block::Text(format!("Across versions ({}): {found}", versions.join(", ")));
+        return Ok(Block::Text(format!("Across versions ({}): {found}", versions.join(", "))));
     }
-    let columns = ["versions", "what moved", "tests"].map(Column::words).to_vec();
+    let columns = vec![
+        Column::words("versions"),
+        Column::words("what moved"),
+        Column::words("why").optional(1),
+        Column::words("tests"),
+    ];
     let mut table = Table::new("arrivals", "What changed from version to version", columns, 0);
     let base = &judged.run.arms[judged.base].build_version;
     table.preamble.push(format!(
@@ -56,6 +69,7 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
         table.row(vec![
             Cell::words(row.span(judged.run, arrival)),
             Cell::words(moved(&row.steps, arrival)),
+            Cell::words(why(judged, row, arrival)?),
             Cell::words(arrival.tests.join(", ")),
         ]);
     }
@@ -67,7 +81,18 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Block {
             .to_owned(),
         format!("sizes are those between the two versions of the row, smallest to largest over the tests; {APART}"),
     ];
-    Block::Table(table)
+    Ok(Block::Table(table))
+}
+
+/// `less work (blocks touched)`: the most frequent cause of the change in its tests.
+fn why(judged: &Judged<'_>, row: &VersionRow, arrival: &Arrival) -> Result<String> {
+    let (Some(first), Some(last)) = (arrival.versions.first(), arrival.versions.last()) else {
+        return Ok(String::new());
+    };
+    let (before, after) = (row.arms[first.saturating_sub(1)], row.arms[*last]);
+    let verdicts = judge_run_relative_to(judged.run, &judged.verdicts.rules, before)?;
+    let asked = ExplainRequest { tests: arrival.tests.clone(), arms: vec![after], base: Some(before) };
+    Ok(Summary::of(&explain(judged.run, Some(&verdicts), &asked)?).main().unwrap_or_default())
 }
 
 /// `rate -5.0 to -3.1 %, instructions +3.0 %`.

@@ -80,7 +80,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         let ratios = ratios_of_blocks(&judged.verdicts.experiment, one);
         ratios.into_iter().map(|ratio| number::significant(ratio, 6)).collect::<Vec<_>>().join(" ")
     };
-    let figures: [Figure<'_, &Verdict>; 19] = [
+    let figures: [Figure<'_, &Verdict>; 20] = [
         (Column::words("verdict"), &|one| Cell { tint: Tint::None, ..words::verdict_cell(one) }),
         (number("ratio", "ratio"), &|one| estimate(one)[0].clone()),
         (number("from", "low"), &|one| estimate(one)[1].clone()),
@@ -100,6 +100,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         (Column::words("metric"), &|one| Cell::words(one.metric.key())),
         (Column::words("arm"), &|one| Cell::words(&*judged.run.arms[one.arm].name)),
         (Column::words("test"), &|one| Cell::words(&*one.test)),
+        (Column::words("remarks"), &|one| Cell::words(words::remarks(one).join("; "))),
     ];
     let title = format!("Evidence of {}", judged.run.folder.name());
     let shown = judged.verdicts.judgement.verdicts.iter().filter(|one| comparison.shows(&one.test));

@@ -240,7 +240,7 @@ fn contradictions(judged: &Judged<'_>) -> Option<String> {
 
 /// What tables mark as suspect, apart from what explains a change of the rate or the cost that is established.
 fn suspects(judged: &Judged<'_>) -> Option<String> {
-    let is_of_time = |one: &Verdict| matches!(one.detector, Detector::Rate | Detector::Cost);
+    let is_of_time = |one: &Verdict| one.detector.is_rate_or_cost();
     let all = || judged.verdicts.on_candidates();
     let changed: BTreeSet<(&str, usize)> =
         all().filter(|one| is_of_time(one) && one.significant).map(|one| (&*one.test, one.arm)).collect();

@@ -323,7 +323,7 @@ fn figure_columns(
     ]
 }
 
-/// The other resources per operation that changed; None if none did.
+/// The other resources per operation that changed or probably did; None if none did.
 pub(crate) fn resources(judged: &Judged<'_>, lines: &[Line<'_>], label: &str, base: &str) -> Option<Table> {
     let number = Column::number;
     let columns = vec![
@@ -343,7 +343,8 @@ pub(crate) fn resources(judged: &Judged<'_>, lines: &[Line<'_>], label: &str, ba
         line.judged_resources.iter().all(|judged| judged.detector != one.detector)
     };
     for (line, verdict) in lines.iter().flat_map(|line| {
-        line.changed_resources().filter(move |one| others(&line, one)).map(move |one| (line, one))
+        let told = line.changed_resources().chain(line.suspect_resources());
+        told.filter(move |one| others(&line, one)).map(move |one| (line, one))
     }) {
         let mut cells = vec![Cell::words(line.test), Cell::words(verdict.metric.measure().label)];
         cells.extend(figures(Some(verdict), COST_DECIMALS_MAX, 0));
@@ -352,7 +353,8 @@ pub(crate) fn resources(judged: &Judged<'_>, lines: &[Line<'_>], label: &str, ba
     }
     table.footnotes.push(
         "regression: uses more than base; improvement: less. Each metric is judged by itself and does not affect the \
-         verdict on the cost. Section evidence also has metrics that did not change or are inconclusive"
+         verdict on the cost. suspect: a change is likely but not established. Section evidence also has metrics that did not change or \
+         are inconclusive"
             .to_owned(),
     );
     (!table.rows.is_empty()).then_some(table)

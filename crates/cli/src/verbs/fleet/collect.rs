@@ -129,11 +129,7 @@ fn where_ratios_are(context: &Context, collected: &Collected, listing: &Listing,
 
 /// Rates and costs; of resources, changes and disagreements.
 fn is_shown(joint: &Joint) -> bool {
-    is_rate_or_cost(joint.verdict.detector) || joint.verdict.class.is_change() || joint.agreement.is_broken()
-}
-
-fn is_rate_or_cost(detector: Detector) -> bool {
-    matches!(detector, Detector::Rate | Detector::Cost)
+    joint.verdict.detector.is_rate_or_cost() || joint.verdict.class.is_change() || joint.agreement.is_broken()
 }
 
 fn header(fleet: &Fleet, collected: &Collected) -> String {
