@@ -5,12 +5,25 @@
 
 use alloc::vec::Vec;
 
-use crate::Order;
 use crate::bytes::{chunk, equal};
 use crate::keys::{Keys, Rows};
 
 /// Values at most: a table of more would not stay in the cache next to the core.
-pub(crate) const VALUES_MAX: usize = 1024;
+const FEW_MAX: usize = 1024;
+
+/// Of so many keys, where a step of their sort does not stay in that cache either, there may be so many.
+const MANY_FROM: usize = if cfg!(miri) { 700 } else { 1 << 18 };
+const MANY_MAX: usize = u16::MAX as usize;
+
+/// Whether so many keys may have many values.
+pub(crate) fn may_be_many(len: usize) -> bool {
+    len >= MANY_FROM
+}
+
+/// The most values of so many keys.
+pub(crate) fn values_max(len: usize) -> usize {
+    if may_be_many(len) { MANY_MAX } else { FEW_MAX }
+}
 
 /// Places of the table for each value, and of the smallest table.
 const PLACES_OF: usize = 4;
@@ -23,9 +36,13 @@ const LONG: usize = 64;
 pub(crate) struct Table<'k> {
     /// The number of a value, from 1 on. A power of two, more than there are values.
     numbers: Vec<u16>,
-    values: Vec<&'k [u8]>,
-    /// The first and last bytes of each value.
-    ends: Vec<[u64; 2]>,
+    values: Vec<Value<'k>>,
+}
+
+struct Value<'k> {
+    /// Its first and last bytes.
+    ends: [u64; 2],
+    key: &'k [u8],
 }
 
 /// Eight bytes at the beginning and at the end of a key. Keys of up to sixteen have no others.
@@ -42,15 +59,10 @@ fn hash_of([first, last]: [u64; 2], len: usize) -> u64 {
 }
 
 impl<'k> Table<'k> {
-    /// A table with room for so many values, at most `VALUES_MAX`.
+    /// A table with room for so many values, at most `MANY_MAX`.
     pub(crate) fn for_values(count: usize) -> Self {
         let places = (PLACES_OF * count).next_power_of_two().max(PLACES_MIN);
-        Table { numbers: alloc::vec![0; places], values: Vec::new(), ends: Vec::new() }
-    }
-
-    /// The number of values.
-    pub(crate) fn len(&self) -> usize {
-        self.values.len()
+        Table { numbers: alloc::vec![0; places], values: Vec::new() }
     }
 
     /// The number of a key's value, or if it is none of them, the place where it belongs.
@@ -63,32 +75,18 @@ impl<'k> Table<'k> {
             if number == 0 {
                 return Err(place);
             }
-            let value = self.values[usize::from(number) - 1];
-            if value.len() == key.len() && self.ends[usize::from(number) - 1] == its_ends {
+            let value = &self.values[usize::from(number) - 1];
+            if value.key.len() == key.len() && value.ends == its_ends {
                 let is_equal = match key.len() {
                     ..=16 => true,
-                    17..=LONG => equal(value, key),
-                    _ => value == key,
+                    17..=LONG => equal(value.key, key),
+                    _ => value.key == key,
                 };
                 if is_equal {
                     return Ok(number);
                 }
             }
             place = (place + 1) & mask;
-        }
-    }
-
-    /// The number of a key's value, which is added if there are fewer than so many; 0 if it is none of them.
-    #[inline(always)]
-    fn number_of(&mut self, key: &'k [u8], count_max: usize) -> u16 {
-        let its_ends = ends(key);
-        match self.find(key, its_ends) {
-            Ok(number) => number,
-            Err(place) if self.len() < count_max => {
-                self.add(key, its_ends, place);
-                self.len() as u16
-            }
-            Err(_) => 0,
         }
     }
 
@@ -100,67 +98,66 @@ impl<'k> Table<'k> {
         false
     }
 
-    /// Adds a value at the place where it belongs.
-    fn add(&mut self, key: &'k [u8], its_ends: [u64; 2], place: usize) {
-        self.values.push(key);
-        self.ends.push(its_ends);
-        self.numbers[place] = self.values.len() as u16;
+    /// Adds a value at the place where it belongs, and gives its number.
+    fn add(&mut self, key: &'k [u8], ends: [u64; 2], place: usize) -> u16 {
+        self.values.push(Value { ends, key });
+        let number = self.values.len() as u16;
+        self.numbers[place] = number;
+        number
     }
 }
 
 /// Writes the rows of keys, at most `u32::MAX`, in order. Those of equal values stay in theirs. `values` are the rows
-/// of values, at most `VALUES_MAX`, each once; as many more are taken as come; `sort` puts rows of others in order.
+/// of values, at most `values_max`, each once; more are taken as they come; `sort` puts a row of each, and those of
+/// others, in order.
 pub(crate) fn argsort<K: Keys + ?Sized>(
     keys: &K,
     values: &[usize],
-    order: Order,
     rows: &mut [u32],
     sort: impl FnOnce(&Rows<'_>) -> Vec<u32>,
 ) {
-    let count_max = (2 * values.len()).min(VALUES_MAX);
+    let most = values_max(rows.len());
+    let count_max = if may_be_many(rows.len()) { most } else { (2 * values.len()).min(most) };
     let mut table = Table::for_values(count_max);
+    // The rows that are put in order, each with the number of its value or 0.
+    let (mut sorted_rows, mut their_numbers) = (Vec::new(), Vec::new());
     for row in values {
-        table.has_or_add(keys.key(*row));
+        if !table.has_or_add(keys.key(*row)) {
+            sorted_rows.push(*row as u32);
+            their_numbers.push(table.values.len() as u16);
+        }
     }
     let mut counts = alloc::vec![0u32; count_max + 1];
-    let mut others = Vec::new();
     let mut numbers = Vec::with_capacity(rows.len());
     for row in 0..rows.len() {
-        let number = table.number_of(keys.key(row), count_max);
+        let key = keys.key(row);
+        let its_ends = ends(key);
+        let number = table.find(key, its_ends).unwrap_or_else(|place| {
+            let is_full = table.values.len() == count_max;
+            let number = if is_full { 0 } else { table.add(key, its_ends, place) };
+            sorted_rows.push(row as u32);
+            their_numbers.push(number);
+            number
+        });
         counts[usize::from(number)] += 1;
         numbers.push(number);
+    }
+    // Counts become where the next row of each value goes.
+    let mut place = 0;
+    for at in sort(&Rows { keys: &keys, rows: &sorted_rows }) {
+        let (row, number) = (sorted_rows[at as usize], usize::from(their_numbers[at as usize]));
         if number == 0 {
-            others.push(row as u32);
+            rows[place as usize] = row;
+            place += 1;
+        } else {
+            place += core::mem::replace(&mut counts[number], place);
         }
     }
-    let others = Rows { keys: &keys, rows: &others };
-    let sorted = if others.rows.is_empty() { Vec::new() } else { sort(&others) };
-    // Where each value's rows begin; what is left over goes between.
-    let mut starts = alloc::vec![0u32; counts.len()];
-    let (mut place, mut taken) = (0, 0);
-    let mut put = |until: usize, place: &mut usize| {
-        for row in &sorted[taken..until] {
-            rows[*place] = others.rows[*row as usize];
-            *place += 1;
-        }
-        taken = until;
-    };
-    let mut before = 0;
-    let mut values: Vec<(usize, &[u8])> = (1..).zip(table.values).collect();
-    values.sort_unstable_by(|a, b| order.turned(a.1.cmp(b.1)));
-    for (number, value) in values {
-        let less = |row: &u32| order.turned(others.key(*row as usize).cmp(value)).is_lt();
-        before += sorted[before..].partition_point(less);
-        put(before, &mut place);
-        starts[number] = place as u32;
-        place += counts[number] as usize;
-    }
-    put(sorted.len(), &mut place);
     for (row, number) in (0..).zip(numbers) {
         if number > 0 {
-            let start = &mut starts[usize::from(number)];
-            rows[*start as usize] = row;
-            *start += 1;
+            let next = &mut counts[usize::from(number)];
+            rows[*next as usize] = row;
+            *next += 1;
         }
     }
 }

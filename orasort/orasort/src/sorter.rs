@@ -374,7 +374,7 @@ impl Sorter {
         options: Options,
         rows: &mut [u32],
     ) {
-        few::argsort(keys, values, options.order, rows, |others| self.argsort_others(others, options));
+        few::argsort(keys, values, rows, |others| self.argsort_others(others, options));
     }
 
     fn argsort_mixed<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {
