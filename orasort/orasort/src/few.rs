@@ -5,8 +5,11 @@
 
 use alloc::vec::Vec;
 
-use crate::bytes::{chunk, equal};
+use crate::bytes::{chunk, equal, prefetch, two_chunks_by};
+use crate::finder::Finder;
 use crate::keys::{Keys, Rows};
+use crate::load::by_level;
+use crate::pext::{self, PLAIN};
 
 /// Values at most: a table of more would not stay in the cache next to the core.
 const FEW_MAX: usize = 1024;
@@ -29,6 +32,9 @@ pub(crate) fn values_max(len: usize) -> usize {
 const PLACES_OF: usize = 4;
 const PLACES_MIN: usize = 1024;
 
+/// Keys that are looked up at once, so that no wait for memory depends on another.
+const BLOCK: usize = 32;
+
 /// Longer keys are compared by the library, which takes more at once.
 const LONG: usize = 64;
 
@@ -39,23 +45,56 @@ pub(crate) struct Table<'k> {
     values: Vec<Value<'k>>,
 }
 
+#[derive(Clone, Copy, Default)]
 struct Value<'k> {
-    /// Its first and last bytes.
-    ends: [u64; 2],
     key: &'k [u8],
+    /// Its first and last bytes. Keys of up to sixteen have no others.
+    ends: [u64; 2],
 }
 
-/// Eight bytes at the beginning and at the end of a key. Keys of up to sixteen have no others.
+/// A key that is looked up.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sought<'k> {
+    value: Value<'k>,
+    hash: usize,
+}
+
+impl<'k> Sought<'k> {
+    /// # Safety
+    /// As of `two_chunks_by`.
+    #[inline(always)]
+    unsafe fn new<const LEVEL: u8>(key: &'k [u8]) -> Self {
+        // SAFETY: the caller promised it.
+        let ([first, second], _) = unsafe { two_chunks_by::<LEVEL>(key, 0) };
+        let ends = [first, if key.len() <= 16 { second } else { chunk(key, key.len() - 8) }];
+        Sought { value: Value { key, ends }, hash: hash_of(ends, key.len()) as usize }
+    }
+}
+
+by_level! {
+    /// Reads keys from a row on.
+    [] seek [], seek_pext, seek_masked => seek_as(block: &mut [Sought<'k>], start: usize) -> ();
+}
+
+/// # Safety
+/// As of `two_chunks_by`.
 #[inline(always)]
-fn ends(key: &[u8]) -> [u64; 2] {
-    [chunk(key, 0), chunk(key, key.len().saturating_sub(8))]
+unsafe fn seek_as<'k, K: Keys + ?Sized, const LEVEL: u8>(
+    finder: &Finder<'k, K>,
+    block: &mut [Sought<'k>],
+    start: usize,
+) {
+    for (row, sought) in (start..).zip(block) {
+        // SAFETY: the caller promised it.
+        *sought = unsafe { Sought::new::<LEVEL>(finder.keys.key(row)) };
+    }
 }
 
 /// A hash of a key, from its length and its first and last bytes.
 #[inline(always)]
 fn hash_of([first, last]: [u64; 2], len: usize) -> u64 {
     let mixed = (first ^ last.rotate_left(29)).wrapping_add(len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ mixed >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    (mixed ^ mixed >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
 impl<'k> Table<'k> {
@@ -65,18 +104,37 @@ impl<'k> Table<'k> {
         Table { numbers: alloc::vec![0; places], values: Vec::new() }
     }
 
+    /// Asks for the memory of the number that a key is likely to have.
+    #[inline(always)]
+    fn ask_for_number(&self, sought: &Sought<'_>) {
+        prefetch(self.numbers.as_ptr().wrapping_add(sought.hash & self.mask()));
+    }
+
+    /// Asks for the memory of the value that a key is likely to have.
+    #[inline(always)]
+    fn ask_for_value(&self, sought: &Sought<'_>) {
+        let number = usize::from(self.numbers[sought.hash & self.mask()]);
+        prefetch(self.values.as_ptr().wrapping_add(number).wrapping_sub(1));
+    }
+
+    /// What takes a hash to a place.
+    #[inline(always)]
+    fn mask(&self) -> usize {
+        self.numbers.len() - 1
+    }
+
     /// The number of a key's value, or if it is none of them, the place where it belongs.
     #[inline(always)]
-    fn find(&self, key: &[u8], its_ends: [u64; 2]) -> Result<u16, usize> {
-        let mask = self.numbers.len() - 1;
-        let mut place = (hash_of(its_ends, key.len()) >> 32) as usize & mask;
+    fn find(&self, sought: &Sought<'_>) -> Result<u16, usize> {
+        let Value { key, ends } = sought.value;
+        let mut place = sought.hash & self.mask();
         loop {
             let number = self.numbers[place];
             if number == 0 {
                 return Err(place);
             }
             let value = &self.values[usize::from(number) - 1];
-            if value.key.len() == key.len() && value.ends == its_ends {
+            if value.key.len() == key.len() && value.ends == ends {
                 let is_equal = match key.len() {
                     ..=16 => true,
                     17..=LONG => equal(value.key, key),
@@ -86,21 +144,22 @@ impl<'k> Table<'k> {
                     return Ok(number);
                 }
             }
-            place = (place + 1) & mask;
+            place = (place + 1) & self.mask();
         }
     }
 
     /// Whether a key's value is there already; it is afterwards. There is room for it.
     pub(crate) fn has_or_add(&mut self, key: &'k [u8]) -> bool {
-        let its_ends = ends(key);
-        let Err(place) = self.find(key, its_ends) else { return true };
-        self.add(key, its_ends, place);
+        // SAFETY: every processor has what `PLAIN` takes.
+        let sought = unsafe { Sought::new::<PLAIN>(key) };
+        let Err(place) = self.find(&sought) else { return true };
+        self.add(&sought, place);
         false
     }
 
-    /// Adds a value at the place where it belongs, and gives its number.
-    fn add(&mut self, key: &'k [u8], ends: [u64; 2], place: usize) -> u16 {
-        self.values.push(Value { ends, key });
+    /// Adds a key as a value at the place where it belongs, and gives its number.
+    fn add(&mut self, sought: &Sought<'k>, place: usize) -> u16 {
+        self.values.push(sought.value);
         let number = self.values.len() as u16;
         self.numbers[place] = number;
         number
@@ -129,18 +188,23 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
     }
     let mut counts = alloc::vec![0u32; count_max + 1];
     let mut numbers = Vec::with_capacity(rows.len());
-    for row in 0..rows.len() {
-        let key = keys.key(row);
-        let its_ends = ends(key);
-        let number = table.find(key, its_ends).unwrap_or_else(|place| {
-            let is_full = table.values.len() == count_max;
-            let number = if is_full { 0 } else { table.add(key, its_ends, place) };
-            sorted_rows.push(row as u32);
-            their_numbers.push(number);
-            number
-        });
-        counts[usize::from(number)] += 1;
-        numbers.push(number);
+    let (finder, mut block) = (Finder::new(keys, 0), [Sought::default(); BLOCK]);
+    for start in (0..rows.len()).step_by(BLOCK) {
+        let block = &mut block[..BLOCK.min(rows.len() - start)];
+        seek(&finder, block, start);
+        block.iter().for_each(|sought| table.ask_for_number(sought));
+        block.iter().for_each(|sought| table.ask_for_value(sought));
+        for (row, sought) in (start..).zip(&*block) {
+            let number = table.find(sought).unwrap_or_else(|place| {
+                let is_full = table.values.len() == count_max;
+                let number = if is_full { 0 } else { table.add(sought, place) };
+                sorted_rows.push(row as u32);
+                their_numbers.push(number);
+                number
+            });
+            counts[usize::from(number)] += 1;
+            numbers.push(number);
+        }
     }
     // Counts become where the next row of each value goes.
     let mut place = 0;
