@@ -105,8 +105,7 @@ impl Sorter {
         key: &F,
         options: Options,
     ) {
-        let keys = ByKey { items: &*items, key };
-        let shape = shape_of(&keys, options.order);
+        let shape = shape_of(&ByKey { items: &*items, key }, options.order);
         if shape == Shape::Nearly
             && self.sort_by_rows(items, |sorter, items, rows| {
                 sorter.argsort_nearly(&ByKey { items, key }, in_order, options.order, rows)
@@ -119,6 +118,7 @@ impl Sorter {
             let stable = options.stable || shape != Shape::Repeats;
             return sort_as_std(items, key, Options { stable, ..options });
         }
+        let keys = ByKey { items: &*items, key };
         match survey(&keys) {
             Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
             Advice::Sort(rows) if is_for_std(&keys, &rows) => return sort_as_std(items, key, options),
