@@ -115,6 +115,7 @@ fn few_values<K: Keys + ?Sized>(keys: &K, count: usize) -> Option<Vec<usize>> {
             }
         }
     }
+    // Where there may be many values the sample has met few of them.
     let hits_min = if may_be_many(keys.len()) { count / 4 } else { 7 * count / 16 };
     (hits >= hits_min).then_some(values)
 }
