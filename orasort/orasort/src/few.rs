@@ -36,6 +36,9 @@ const PLACES_MIN: usize = 1024;
 /// Keys that are looked up at once, so that no wait for memory depends on another.
 const BLOCK: usize = 32;
 
+/// So many places are looked at for a key, which bounds what keys of one hash can cost.
+const LOOKS_MAX: usize = 32;
+
 /// Longer keys are compared by the library, which takes more at once.
 const LONG: usize = 64;
 
@@ -67,8 +70,12 @@ impl<'k> Sought<'k> {
     unsafe fn new<const LEVEL: u8>(key: &'k [u8]) -> Self {
         // SAFETY: the caller promised it.
         let ([first, second], _) = unsafe { two_chunks_by::<LEVEL>(key, 0) };
-        let ends = [first, if key.len() <= 16 { second } else { chunk(key, key.len() - 8) }];
-        Sought { value: Value { key, ends }, hash: hash_of(ends, key.len()) as usize }
+        let (last, middle) = match key.len() {
+            ..=16 => (second, 0),
+            len => (chunk(key, len - 8), chunk(key, len / 2)),
+        };
+        let hash = hash_of([first, middle, last], key.len()) as usize;
+        Sought { value: Value { key, ends: [first, last] }, hash }
     }
 }
 
@@ -91,10 +98,12 @@ unsafe fn seek_as<'k, K: Keys + ?Sized, const LEVEL: u8>(
     }
 }
 
-/// A hash of a key, from its length and its first and last bytes.
+/// A hash of a key, from its length and its first, middle and last bytes.
 #[inline(always)]
-fn hash_of([first, last]: [u64; 2], len: usize) -> u64 {
-    let mixed = (first ^ last.rotate_left(29)).wrapping_add(len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+fn hash_of([first, middle, last]: [u64; 3], len: usize) -> u64 {
+    let mixed = (first ^ middle.rotate_left(13) ^ last.rotate_left(29))
+        .wrapping_add(len as u64)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
@@ -124,15 +133,16 @@ impl<'k> Table<'k> {
         self.numbers.len() - 1
     }
 
-    /// The number of a key's value, or if it is none of them, the place where it belongs.
+    /// The number of a key's value, or if it is none of them, the place where it belongs, if there is one near to where
+    /// its hash says. Once there is none there never is one, so that a key is a value always or never.
     #[inline(always)]
-    fn find(&self, sought: &Sought<'_>) -> Result<u16, usize> {
+    fn find(&self, sought: &Sought<'_>) -> Result<u16, Option<usize>> {
         let Value { key, ends } = sought.value;
         let mut place = sought.hash & self.mask();
-        loop {
+        for _ in 0..LOOKS_MAX {
             let number = self.numbers[place];
             if number == 0 {
-                return Err(place);
+                return Err(Some(place));
             }
             let value = &self.values[usize::from(number) - 1];
             if value.key.len() == key.len() && value.ends == ends {
@@ -147,14 +157,18 @@ impl<'k> Table<'k> {
             }
             place = (place + 1) & self.mask();
         }
+        Err(None)
     }
 
-    /// Whether a key's value is there already; it is afterwards. There is room for it.
+    /// Whether a key's value is there already; it is afterwards, if a place is near to where its hash says. There is
+    /// room for it.
     pub(crate) fn has_or_add(&mut self, key: &'k [u8]) -> bool {
         // SAFETY: every processor has what `PLAIN` takes.
         let sought = unsafe { Sought::new::<PLAIN>(key) };
         let Err(place) = self.find(&sought) else { return true };
-        self.add(&sought, place);
+        if let Some(place) = place {
+            self.add(&sought, place);
+        }
         false
     }
 
@@ -182,7 +196,8 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
     // The rows that are put in order, each with the number of its value or 0.
     let (mut sorted_rows, mut their_numbers) = (Vec::new(), Vec::new());
     for row in values {
-        if !table.has_or_add(keys.key(*row)) {
+        let count = table.values.len();
+        if !table.has_or_add(keys.key(*row)) && table.values.len() > count {
             sorted_rows.push(*row as u32);
             their_numbers.push(table.values.len() as u16);
         }
@@ -197,8 +212,8 @@ pub(crate) fn argsort<K: Keys + ?Sized>(
         block.iter().for_each(|sought| table.ask_for_value(sought));
         for (row, sought) in (start..).zip(&*block) {
             let number = table.find(sought).unwrap_or_else(|place| {
-                let is_full = table.values.len() == count_max;
-                let number = if is_full { 0 } else { table.add(sought, place) };
+                let place = place.filter(|_| table.values.len() < count_max);
+                let number = place.map_or(0, |place| table.add(sought, place));
                 sorted_rows.push(row as u32);
                 their_numbers.push(number);
                 number
@@ -234,22 +249,25 @@ mod tests {
     use super::*;
 
     /// Keys of more values than the table takes, shorter and longer than its ends tell, come in order, equal ones in
-    /// theirs.
+    /// theirs, and so do those that have one hash.
     #[test]
     fn more_values_than_there_is_room_for_come_in_order() {
         let len = MANY_FROM + 1;
         let number = |n: usize| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % (len / 3);
-        let key = |n: usize| "value ".repeat(number(n) % 13) + &number(n).to_string();
-        let keys: Vec<String> = (0..len).map(key).collect();
-        let (mut rows, mut is_full) = (alloc::vec![0; len], false);
-        argsort(&keys, &[0, 1], &mut rows, |others| {
-            is_full = others.len() > MANY_MAX;
-            let mut sorted: Vec<u32> = (0..others.len() as u32).collect();
-            sorted.sort_by(|a, b| others.key(*a as usize).cmp(others.key(*b as usize)));
-            sorted
-        });
-        let mut expected: Vec<u32> = (0..len as u32).collect();
-        expected.sort_by(|a, b| keys[*a as usize].cmp(&keys[*b as usize]));
-        assert!(is_full && rows == expected);
+        let of_hashes = |n: usize| "value ".repeat(number(n) % 13) + &number(n).to_string();
+        let of_one_hash = |n: usize| alloc::format!("the same{:08}{:>24}", number(n), "the same");
+        for kind in [&of_hashes as &dyn Fn(usize) -> String, &of_one_hash] {
+            let keys: Vec<String> = (0..len).map(kind).collect();
+            let (mut rows, mut count) = (alloc::vec![0; len], 0);
+            argsort(&keys, &[0, 1], &mut rows, |others| {
+                count = others.len();
+                let mut sorted: Vec<u32> = (0..count as u32).collect();
+                sorted.sort_by(|a, b| others.key(*a as usize).cmp(others.key(*b as usize)));
+                sorted
+            });
+            let mut expected: Vec<u32> = (0..len as u32).collect();
+            expected.sort_by(|a, b| keys[*a as usize].cmp(&keys[*b as usize]));
+            assert!(count > MANY_MAX && rows == expected);
+        }
     }
 }
