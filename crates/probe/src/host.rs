@@ -77,8 +77,7 @@ impl HostCost {
     /// Reads all counters.
     pub(crate) fn since_boot() -> Result<Self> {
         let stats = KernelStats::current().map_err(Error::proc("/proc/stat"))?;
-        let paging = procfs::vmstat().map_err(Error::proc("/proc/vmstat"))?;
-        let page_count = |name: &str| paging.get(name).map_or(0, |&count| count.max(0) as u64);
+        let [major_faults, swap_in_pages, swap_out_pages] = page_counts(["pgmajfault", "pswpin", "pswpout"])?;
         let devices = procfs::diskstats().map_err(Error::proc("/proc/diskstats"))?;
         let device = |disk: DiskStat| DeviceCost { totals: DiskTotals::since_boot(&disk), name: disk.name };
         Ok(HostCost {
@@ -86,9 +85,9 @@ impl HostCost {
             cpu: HostCpu::since_boot(&stats),
             context_switches: stats.ctxt,
             forks: stats.processes,
-            major_faults: page_count("pgmajfault"),
-            swap_in_pages: page_count("pswpin"),
-            swap_out_pages: page_count("pswpout"),
+            major_faults,
+            swap_in_pages,
+            swap_out_pages,
             devices: devices.into_iter().map(device).collect(),
         })
     }
@@ -175,6 +174,15 @@ impl DiskTotals {
             flushes: (how.count)(self.flushes, other.flushes),
         }
     }
+}
+
+/// Counters of `/proc/vmstat`; 0 for those that the kernel does not have. It is read before and after every turn, so its
+/// two hundred lines are searched rather than parsed.
+fn page_counts<const N: usize>(names: [&str; N]) -> Result<[u64; N]> {
+    let path = "/proc/vmstat";
+    let text = std::fs::read_to_string(path).map_err(|error| Error::proc(path)(error.into()))?;
+    let count_of = |line: &str, name: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
+    Ok(names.map(|name| text.lines().find_map(|line| count_of(line, name)).unwrap_or(0)))
 }
 
 /// Microseconds of one clock tick of /proc.
