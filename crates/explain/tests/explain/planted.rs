@@ -420,7 +420,8 @@ fn a_figure_whose_verdict_is_open_explains_nothing() {
     }
 }
 
-/// Three blocks establish no change of a count: as a likely one it comes last, and not where it works against the change.
+/// Three blocks establish no change of a count: as a likely one it comes last, and not where it works against what is
+/// established.
 #[test]
 fn a_count_that_few_blocks_do_not_establish_is_told_as_likely() {
     let log = |blocks, wal_bytes| {

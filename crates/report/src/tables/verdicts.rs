@@ -353,8 +353,8 @@ pub(crate) fn resources(judged: &Judged<'_>, lines: &[Line<'_>], label: &str, ba
     }
     table.footnotes.push(
         "regression: uses more than base; improvement: less. Each metric is judged by itself and does not affect the \
-         verdict on the cost. suspect: a change is likely but not established. Section evidence also has metrics that did not change or \
-         are inconclusive"
+         verdict on the cost. suspect: a change is likely but not established. Section evidence also has metrics that \
+         did not change or are inconclusive"
             .to_owned(),
     );
     (!table.rows.is_empty()).then_some(table)
