@@ -260,7 +260,7 @@ fn used_up(run: &Run, done: usize, blocks_max: usize) -> Outlook {
     stop(&text, &text)
 }
 
-/// `3 of at most 18 blocks`, `3 of at most 18 blocks, not counting 1 void block`
+/// `3 of at most 18 blocks`, `3 of at most 18 blocks, 1 void not counted`
 fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
     // Of one test, of which others may have fewer.
     let done = match done > blocks_max {
@@ -269,7 +269,7 @@ fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
     };
     match run.blocks.len() - run.blocks_done() {
         0 => done,
-        void => format!("{done}, not counting {}", counted(void, "void block")),
+        void => format!("{done}, {void} void not counted"),
     }
 }
 
