@@ -232,7 +232,7 @@ fn only_undecided_and_affordable_tests_are_measured() {
     assert!(why_stopped(&none).ends_with(&format!(" --more {minutes}m")), "{}", why_stopped(&none));
     assert_eq!(short_text(&none), "budget used up after 5 of at most 18 blocks");
     let void = outlook(&Spec { blocks: 7, void: 2, ..noisy.clone() }, "", Some(5));
-    assert_eq!(short_text(&void), "budget used up after 5 of at most 18 blocks, not counting 2 void blocks");
+    assert_eq!(short_text(&void), "budget used up after 5 of at most 18 blocks, 2 void not counted");
     // A block fits, which alone decides nothing.
     let little = outlook(&noisy, "", Some(BLOCK_S));
     assert_eq!(

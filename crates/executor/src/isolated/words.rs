@@ -5,7 +5,7 @@ use rqps_model::{counted, part_of};
 use rqps_stats::{Detector, Verdict};
 use rqps_store::Run;
 
-/// `3 of at most 18 blocks`, `3 of at most 18 blocks, not counting 1 void block`
+/// `3 of at most 18 blocks`, `3 of at most 18 blocks, 1 void not counted`
 pub(super) fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
     // Of one test, of which others may have fewer.
     let done = match done > blocks_max {
@@ -14,7 +14,7 @@ pub(super) fn blocks_text(run: &Run, done: usize, blocks_max: usize) -> String {
     };
     match run.blocks.len() - run.blocks_done() {
         0 => done,
-        void => format!("{done}, not counting {}", counted(void, "void block")),
+        void => format!("{done}, {void} void not counted"),
     }
 }
 

@@ -163,7 +163,7 @@ fn a_block_around_which_the_host_changed_is_void_and_is_replaced() {
     assert_eq!(void.len(), 1);
     let note = void[0].note.as_deref().unwrap();
     assert_eq!(void[0].number, 4);
-    assert!(note.contains("2.0000 ns (spin_ns) after the block"), "{note}");
+    assert!(note.contains("2.00 ns after the block"), "{note}");
     assert_eq!(run.blocks.iter().filter(|block| block.status == BlockStatus::Done).count(), 6);
     // Within a block the share grows with the time until the first verdicts.
     let shares: Vec<f64> = SHARES.take().into_iter().skip_while(|share| *share == 0.0).take(3).collect();
