@@ -39,8 +39,8 @@ fn verdicts_page(results: &Path) -> PathBuf {
     page(&write_run(results, &Spec { arms, effects, blocks: 6, ..Spec::default() }).unwrap())
 }
 
-fn single_pass_page(results: &Path, tests: usize) -> PathBuf {
-    page(&runs::write(results, &LongRun { arms: 3, tests, seconds: 60, suffix: "", functions: 300 }))
+fn single_pass_page(results: &Path, tests: usize, functions: usize) -> PathBuf {
+    page(&runs::write(results, &LongRun { arms: 3, tests, seconds: 60, suffix: "", functions }))
 }
 
 fn insert_benchmark_page(results: &Path) -> PathBuf {
@@ -58,7 +58,7 @@ fn pages_have_no_errors_requests_or_accessibility_violations() {
     let pages = [
         verdicts_page(results.path()),
         // Checking the contrast of every text takes most of the time.
-        single_pass_page(results.path(), 2),
+        single_pass_page(results.path(), 2, 30),
         insert_benchmark_page(results.path()),
     ];
     for file in pages {
@@ -102,7 +102,7 @@ fn charts_are_drawn_and_zoomed_together() {
     let results = tempfile::tempdir().unwrap();
     let mut browser = Chromium::start();
     browser.set_display(1280, "light");
-    browser.open(&single_pass_page(results.path(), 5));
+    browser.open(&single_pass_page(results.path(), 5, 300));
     browser.value("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
     let empty = browser.value(
         "[...document.querySelectorAll('svg.chart')].filter((one) => one.checkVisibility()).filter((one) => {
@@ -224,7 +224,7 @@ fn without_its_script_the_page_lacks_only_tools() {
     let results = tempfile::tempdir().unwrap();
     let mut browser = Chromium::start();
     browser.set_display(1280, "light");
-    let file = single_pass_page(results.path(), 5);
+    let file = single_pass_page(results.path(), 5, 300);
     browser.open(&file);
     let count =
         "['table', 'svg.chart', 'details', 'td', 'pre'].map((one) => document.querySelectorAll(one).length)";
