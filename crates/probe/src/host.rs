@@ -176,8 +176,8 @@ impl DiskTotals {
     }
 }
 
-/// Counters of `/proc/vmstat`; 0 for those that the kernel does not have. It is read before and after every turn, so its
-/// two hundred lines are searched rather than parsed.
+/// Counters of `/proc/vmstat`; 0 for those that the kernel does not have. It is read before and after every turn, so
+/// its two hundred lines are searched rather than parsed.
 fn page_counts<const N: usize>(names: [&str; N]) -> Result<[u64; N]> {
     let path = "/proc/vmstat";
     let text = std::fs::read_to_string(path).map_err(|error| Error::proc(path)(error.into()))?;
