@@ -41,8 +41,9 @@ fn a_gate_that_is_killed_leaves_its_files_and_its_resume_answers() {
     let words: Vec<&str> = equal.iter().map(String::as_str).collect();
     let files = ["--junit", "gate.xml", "--markdown", "gate.md", "--fail-on", "cost"];
     let [junit, markdown] = ["gate.xml", "gate.md"].map(|name| bench.path().join(name));
-    let running = bench.start(&[&words[..], &files].concat());
+    let mut running = bench.start(&[&words[..], &files].concat());
     wait_for("both files", || (junit.exists() && markdown.exists()).then_some(()));
+    running.expect_line(&["block ", ": done in"]);
     running.kill();
     let xml = fs::read_to_string(&junit).unwrap();
     assert!(xml.contains("errors=\"1\"") && xml.contains("interrupted: `rqps resume "), "{xml}");
