@@ -1,10 +1,10 @@
 //! False changes between equal arms: `equal_arms RUN…` judges every two arms of a run of blocks as a run of their
 //! own, and adds the verdicts up over the runs. `tools/equal-arms` makes such runs.
 //!
-//! On a test no two of these verdicts have an arm, a load or a start of a server in common. Neighbours run two copies of
-//! the build; the same arms are judged again in pairs of one copy, so that what copies differ by is told from what the
-//! statistics get wrong. How often p values are at most a level shows errors that the few false changes don't. Exit code
-//! 1 if there is a false change.
+//! On a test no two of these verdicts have an arm, a load or a start of a server in common. Neighbours run two copies
+//! of the build; the same arms are judged again in pairs of one copy, so that what copies differ by is told from what
+//! the statistics get wrong. How often p values are at most a level shows errors that the few false changes don't. Exit
+//! code 1 if there is a false change.
 
 use rqps_calibrate::conclude::rates_and_costs;
 use rqps_calibrate::pairing::{Sample, judge_pairs};
@@ -40,9 +40,10 @@ impl Pairs {
         if self == Pairs::TwoCopies {
             return all.collect();
         }
+        // Copies have the same hash.
         let mut copies: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for arm in all {
-            copies.entry(&run.arms[arm].build_hash).or_default().push(arm);
+            copies.entry(&run.arms[arm].build_origin).or_default().push(arm);
         }
         copies.into_values().flat_map(|arms| arms[..arms.len() / 2 * 2].to_vec()).collect()
     }
