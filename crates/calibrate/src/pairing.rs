@@ -25,6 +25,8 @@ pub struct Sample {
     pub metric: Metric,
     /// Whether it is significant among all verdicts of the draw.
     pub significant: bool,
+    /// Probability, over all looks, of a ratio at least as far from 1 between equal arms.
+    pub p: f64,
 }
 
 /// All verdicts after the same number of blocks.
@@ -86,13 +88,13 @@ pub fn re_pair(
     Ok(found)
 }
 
-/// The verdicts of an experiment of equal arms, as if every two of them, in their order, were a run of their own
+/// The verdicts of an experiment of equal arms, as if every two of these, in their order, were a run of their own
 /// without control. No two verdicts on a test have an arm in common.
 ///
 /// # Errors
-/// Returns an error for fewer than two arms, or too few blocks for a look.
-pub fn judge_pairs(experiment: &Experiment, rules: &Rules) -> Result<Vec<Sample>> {
-    let (blocks, arms) = (enough_blocks(experiment, rules)?, (0..experiment.arms).collect::<Vec<_>>());
+/// Returns an error for too few blocks for a look.
+pub fn judge_pairs(experiment: &Experiment, arms: &[usize], rules: &Rules) -> Result<Vec<Sample>> {
+    let blocks = enough_blocks(experiment, rules)?;
     let pairs = arms.chunks_exact(2).enumerate();
     let judged =
         pairs.map(|(at, pair)| verdicts(&rearranged(experiment, pair, &blocks, None), pair, rules, at));
@@ -140,6 +142,7 @@ fn verdicts(experiment: &Experiment, arms: &[usize], rules: &Rules, draw: usize)
             class: verdict.class,
             metric: verdict.metric,
             significant: verdict.significant,
+            p: verdict.p_seq,
         })
     };
     Ok(judgement.verdicts.iter().filter(|verdict| !verdict.is_control).filter_map(sample).collect())

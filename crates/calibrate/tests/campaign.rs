@@ -65,7 +65,7 @@ fn analysed(spins: &[u64], declared: &[u64], rate_sd: f64) -> Analysis {
 fn arms_in_pairs_are_compared_with_nobody_else() {
     // The first two are alike, the third does 4 % more than the fourth; the fifth has no partner.
     let experiment = simulated(&[0, 0, 4000, 0, 9000], 0.005, 5, 7);
-    let samples = judge_pairs(&experiment, &Rules::default()).unwrap();
+    let samples = judge_pairs(&experiment, &[0, 1, 2, 3, 4], &Rules::default()).unwrap();
     let costs: Vec<(usize, bool)> = samples
         .iter()
         .filter(|sample| sample.detector == Detector::Cost)
