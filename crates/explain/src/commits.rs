@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use rqps_store::{Recorded, Run, Window};
-use rqps_verdicts::{CommitPromise, commit_promise, pooled};
+use rqps_verdicts::{CommitPromise, Turns, commit_promise, pooled};
 
 use crate::error::Result;
 use crate::figures::Windows;
@@ -61,7 +61,8 @@ pub fn waiting_commits(
         return Ok(None);
     }
     let mut sum = Sum::default();
-    windows.of(test, arm).iter().for_each(|window| sum.add(window));
+    let turns = windows.turns()?;
+    windows.of(test, arm).iter().for_each(|window| sum.add(window, turns));
     let Some(found) = sum.commits(promise) else { return Ok(None) };
     let log_syncs = match writes_log_through(run, arm) {
         true => None,
@@ -80,7 +81,7 @@ pub(crate) fn wait_more_on_the_first(
     (first, second): (usize, usize),
 ) -> bool {
     let mut sum = Sum::default();
-    windows.of(test, first).iter().for_each(|window| sum.add(window));
+    windows.of(test, first).iter().for_each(|window| sum.add(window, &Turns::default()));
     durable_logs(windows.run, first).len() > durable_logs(windows.run, second).len() && sum.writes()
 }
 
@@ -137,7 +138,7 @@ struct Sum {
 
 impl Sum {
     /// Adds a window, unless its rate was given or its sessions do other things than to commit.
-    fn add(&mut self, window: &Recorded<Window>) {
+    fn add(&mut self, window: &Recorded<Window>, turns: &Turns) {
         let result = &window.result;
         let foreground = Foreground::from_window(window);
         let are_queries_beside =
@@ -159,8 +160,10 @@ impl Sum {
         self.commits += commits as f64;
         self.unchanged += unchanged as f64;
         self.sessions = self.sessions.max(sessions);
-        self.session_s += result.elapsed_s() * f64::from(sessions);
-        self.elapsed_s += result.elapsed_s();
+        let elapsed_s =
+            turns.parts(window).map_or(result.elapsed_s(), |parts| result.operations / parts.rate);
+        self.session_s += elapsed_s * f64::from(sessions);
+        self.elapsed_s += elapsed_s;
         self.log_bytes += window.metric("server_wal_bytes").unwrap_or(0.0);
     }
 

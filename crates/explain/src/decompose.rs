@@ -7,7 +7,9 @@
 //! logarithmic mean weights, which leave no remainder (LMDI: Ang, Energy Policy 33, 2005). Each block gives
 //! one split; figures are means over blocks, so they sum too.
 
-use crate::figures::{BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, Cell, Figures, INSTRUCTIONS, QUEUED};
+use crate::figures::{
+    BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, CYCLES, Cell, Figures, INSTRUCTIONS, QUEUED,
+};
 use crate::model::{Decomposition, Evidence, Part, PartName};
 use crate::quantity::{Quantity, half_width};
 
@@ -142,7 +144,7 @@ fn known(figures: &Figures) -> Known {
     };
     Known {
         instructions,
-        cycles: metric == Some(INSTRUCTIONS) && positive("server_cycles_user"),
+        cycles: metric == Some(INSTRUCTIONS) && positive(CYCLES),
         kernel: positive("server_user_us") && positive("server_system_us") && long(false) && long(true),
     }
 }
@@ -172,7 +174,7 @@ fn server(base: Cell<'_>, arm: Cell<'_>, known: Known) -> Option<Part> {
     let (base_count, arm_count) = both(metric).unwrap_or((base_mean, arm_mean));
     let mut factors = vec![(PartName::Instructions, base_count, arm_count)];
     if known.cycles {
-        let (base_cycles, arm_cycles) = both("server_cycles_user")?;
+        let (base_cycles, arm_cycles) = both(CYCLES)?;
         factors.push((PartName::CyclesPerInstruction, base_cycles / base_count, arm_cycles / arm_count));
         factors.push((PartName::TimePerCycle, base_user / base_cycles, arm_user / arm_cycles));
     } else {

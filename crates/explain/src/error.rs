@@ -17,6 +17,9 @@ pub enum Error {
     /// The run's details cannot be read.
     #[error(transparent)]
     Store(#[from] rqps_store::Error),
+    /// Nor can what its verdicts rest on.
+    #[error(transparent)]
+    Verdicts(#[from] rqps_verdicts::Error),
     /// The run does not have the requested test.
     #[error(
         "no test '{test}' in run {run}. {}{}",

@@ -4,6 +4,7 @@
 //! minus base within the block. Its noise pools how much this difference varies between blocks and how much
 //! the control differs from base. The sampling units are blocks, as in verdicts, not windows.
 
+use std::cell::OnceCell;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -11,11 +12,12 @@ use std::rc::Rc;
 use rqps_model::Unit;
 use rqps_model::{CounterName, EndedBy};
 use rqps_store::{BlockStatus, Recorded, Run, Window};
-use rqps_verdicts::Apart;
+use rqps_verdicts::{Apart, RunVerdicts, Turns};
 
 use crate::error::Result;
 use crate::foreground::Foreground;
 use crate::quantity::{Quantity, quantity};
+use crate::scale::{Judged, Scale};
 
 /// CPU time of all programs of the host, microseconds, from a window's metrics by name. Imported results may have the
 /// sum alone. `None` if it was not measured.
@@ -45,6 +47,8 @@ pub(crate) const ALL: &str = "all";
 const UNNAMED: &str = "server_role.other_thread_us";
 /// Metric: instructions counted by the processor.
 pub(crate) const INSTRUCTIONS: &str = "server_instructions_user";
+/// Metric: cycles of the server's processes.
+pub(crate) const CYCLES: &str = "server_cycles_user";
 /// Metric: instructions of a count, scaled to the operations of the windows.
 pub(crate) const COUNTED: &str = "counted_instructions";
 /// Metric: CPU time of the busiest client's backend over that of the median one.
@@ -87,6 +91,8 @@ pub(crate) struct Figures {
     names: Rc<Names>,
     /// For each block: base, arm, control.
     blocks: Vec<[Option<Rc<Totals>>; 3]>,
+    /// Of base (and control), and of the arm.
+    scales: [Scale; 2],
     /// Passes in which a resume measured one of the two after the other.
     pub apart: BTreeSet<u32>,
     /// Whether they are not among the blocks: there are others.
@@ -98,6 +104,7 @@ pub(crate) struct Figures {
 pub(crate) struct Cell<'a> {
     figures: &'a Figures,
     totals: &'a Totals,
+    scale: Scale,
 }
 
 impl Cell<'_> {
@@ -107,7 +114,7 @@ impl Cell<'_> {
 
     /// A metric's total; `None` if it was not measured.
     pub fn metric(&self, name: &str) -> Option<f64> {
-        self.totals.metrics.get(name).copied()
+        self.totals.metrics.get(name).map(|value| value * self.scale.of(name))
     }
 
     /// A metric per operation; `None` if it was not measured.
@@ -166,6 +173,8 @@ impl Cell<'_> {
 #[derive(Debug)]
 pub struct Windows<'a> {
     pub run: &'a Run,
+    /// Read when first asked for.
+    turns: OnceCell<Turns>,
     /// By arm's name and step, in the order they were measured.
     by_arm: HashMap<&'a str, HashMap<&'a str, Vec<&'a Recorded<Window>>>>,
 }
@@ -188,7 +197,16 @@ impl<'a> Windows<'a> {
             let of_arm = by_arm.entry(&window.action.arm).or_default();
             of_arm.entry(&window.action.step).or_default().push(window);
         }
-        Self { run, by_arm }
+        Self { run, turns: OnceCell::new(), by_arm }
+    }
+
+    /// What turns tell of the windows that have them.
+    pub(crate) fn turns(&self) -> Result<&Turns> {
+        if let Some(known) = self.turns.get() {
+            return Ok(known);
+        }
+        let turns = Turns::of(self.run)?;
+        Ok(self.turns.get_or_init(|| turns))
     }
 
     /// Those of a step on one arm, in the order they were measured.
@@ -215,12 +233,13 @@ impl<'a> Reader<'a> {
         Ok(Self { windows, names, totals, test: String::new() })
     }
 
-    /// Measurements of `test` on both arms, and on the control if it repeats `base`.
+    /// Measurements of `test` on both arms, and on the control if it repeats `base`: of the blocks that verdicts
+    /// rest on.
     pub fn figures(
         &mut self,
+        judged: Option<&RunVerdicts>,
         test: &str,
-        base: usize,
-        arm: usize,
+        [base, arm]: [usize; 2],
         control: Option<usize>,
     ) -> Result<Figures> {
         let windows = self.windows.of(test, arm);
@@ -237,7 +256,12 @@ impl<'a> Reader<'a> {
         };
         let leaves_apart_out = blocks.iter().any(is_beside);
         blocks.retain(|block, _| !(leaves_apart_out && apart.contains(block)));
-        Ok(Figures {
+        let judged = judged.map(|judged| Judged::of(judged, test, arm));
+        if let Some(judged) = &judged {
+            blocks.retain(|block, _| judged.is_counted(*block));
+        }
+        let mut figures = Figures {
+            scales: [Scale::NONE; 2],
             unit: windows.first().map(|window| window.result.unit.clone()),
             clients: windows.first().map_or(1, |window| window.result.clients),
             replicated: !self.windows.run.blocks.is_empty(),
@@ -245,7 +269,11 @@ impl<'a> Reader<'a> {
             blocks: blocks.into_values().collect(),
             apart,
             leaves_apart_out,
-        })
+        };
+        if let Some(judged) = judged {
+            figures.scales = judged.scales(&figures, windows);
+        }
+        Ok(figures)
     }
 
     fn totals(&mut self, test: &str, arm: usize) -> Result<&BTreeMap<u32, Rc<Totals>>> {
@@ -276,9 +304,10 @@ impl Figures {
 
     /// Evaluates `value` on every block; `None` if no block has it for both arms.
     pub fn quantity(&self, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<Quantity> {
-        let value = |totals: &Option<Rc<Totals>>| value(self.cell(totals)?).filter(|value| value.is_finite());
-        let triples =
-            self.blocks.iter().map(|[base, arm, control]| [value(base), value(arm), value(control)]);
+        let value = |at: usize, totals: &Option<Rc<Totals>>| {
+            value(self.cell(at, totals)?).filter(|value| value.is_finite())
+        };
+        let triples = self.blocks.iter().map(|block| [0, 1, 2].map(|at| value(at, &block[at])));
         quantity(&triples.collect::<Vec<_>>(), self.replicated)
     }
 
@@ -286,9 +315,11 @@ impl Figures {
     /// the control's blocks count as base's. Fewer than five blocks may be so by chance, unless one arm has none at all
     /// and the other within `factor` of as much in each.
     pub fn is_separate(&self, factor: f64, value: impl Fn(Cell<'_>) -> Option<f64>) -> bool {
-        let value = |totals: &Option<Rc<Totals>>| value(self.cell(totals)?).filter(|value| value.is_finite());
+        let value = |(at, totals): (usize, &Option<Rc<Totals>>)| {
+            value(self.cell(at, totals)?).filter(|value| value.is_finite())
+        };
         let all = |places: &[usize]| -> Vec<f64> {
-            let places = places.iter().flat_map(|place| self.blocks.iter().map(move |block| &block[*place]));
+            let places = places.iter().flat_map(|at| self.blocks.iter().map(move |block| (*at, &block[*at])));
             places.filter_map(value).collect()
         };
         let (base, arm) = (all(&[0, 2]), all(&[1]));
@@ -318,18 +349,19 @@ impl Figures {
     /// Evaluates a change that needs both arms of a block at once, such as the split of a product: one value
     /// per block, and the same for the control against base.
     pub fn pairs<T>(&self, change: impl Fn(Cell<'_>, Cell<'_>) -> Option<T>) -> (Vec<T>, Vec<T>) {
-        let pair = |base: &Option<Rc<Totals>>, other: &Option<Rc<Totals>>| {
-            change(self.cell(base)?, self.cell(other)?)
+        let pairs = |at: usize| {
+            let pair = |block: &[Option<Rc<Totals>>; 3]| {
+                change(self.cell(0, &block[0])?, self.cell(at, &block[at])?)
+            };
+            self.blocks.iter().filter_map(pair).collect()
         };
-        let own = self.blocks.iter().filter_map(|[base, arm, _]| pair(base, arm)).collect();
-        let null = self.blocks.iter().filter_map(|[base, _, control]| pair(base, control)).collect();
-        (own, null)
+        (pairs(1), pairs(2))
     }
 
-    /// None if nothing was measured or no operation was done.
-    fn cell<'a>(&'a self, totals: &'a Option<Rc<Totals>>) -> Option<Cell<'a>> {
+    /// Of base, the arm or the control. None if nothing was measured or no operation was done.
+    fn cell<'a>(&'a self, at: usize, totals: &'a Option<Rc<Totals>>) -> Option<Cell<'a>> {
         let totals = totals.as_ref().filter(|totals| totals.operations > 0.0)?;
-        Some(Cell { figures: self, totals })
+        Some(Cell { figures: self, totals, scale: self.scales[usize::from(at == 1)] })
     }
 
     /// Names of the metrics of any arm that begin with `prefix`.
@@ -344,8 +376,9 @@ impl Figures {
 
     /// Sums a value over all blocks of the arm (`true`) or of base.
     pub fn total(&self, of_arm: bool, value: impl Fn(Cell<'_>) -> Option<f64>) -> Option<f64> {
-        let totals = self.blocks.iter().filter_map(|block| block[usize::from(of_arm)].as_ref());
-        let values: Vec<f64> = totals.filter_map(|totals| value(Cell { figures: self, totals })).collect();
+        let at = usize::from(of_arm);
+        let cells = self.blocks.iter().filter_map(|block| self.cell(at, &block[at]));
+        let values: Vec<f64> = cells.filter_map(value).collect();
         (!values.is_empty()).then(|| values.iter().sum())
     }
 }
@@ -368,10 +401,16 @@ impl Figures {
             replicated: true,
             names: Rc::default(),
             blocks,
+            scales: [Scale::NONE; 2],
             apart: BTreeSet::new(),
             leaves_apart_out: false,
         }
     }
+}
+
+/// Number of sessions whose time is that of operations; 0 of imported results that do not tell.
+pub(crate) fn sessions_of(window: &Recorded<Window>) -> u32 {
+    Foreground::from_window(window).map_or(window.result.clients, |foreground| foreground.connections)
 }
 
 /// Passes in which a resume measured the test on one of two arms after the other.
@@ -383,30 +422,34 @@ fn passes_apart(windows: &Windows<'_>, test: &str, base: usize, arm: usize) -> B
 
 /// Totals by block; in runs without blocks, all are block 0.
 fn totals_of(windows: &Windows<'_>, test: &str, arm: usize) -> Result<BTreeMap<u32, Totals>> {
-    let run = windows.run;
+    let (run, turns) = (windows.run, windows.turns()?);
     let mut blocks: BTreeMap<u32, Totals> = BTreeMap::new();
     for window in windows.of(test, arm) {
+        let operations = window.result.operations;
+        let parts = turns.parts(window);
         let totals = blocks.entry(window.placement.map_or(0, |at| at.block)).or_default();
-        totals.operations += window.result.operations;
+        totals.operations += operations;
         let elapsed_us = window.result.elapsed_us as f64;
         let foreground = Foreground::from_window(window);
-        let connections =
-            foreground.as_ref().map_or(window.result.clients, |foreground| foreground.connections);
-        let backends = match &foreground {
-            Some(foreground) => Some(foreground.server_us),
-            None => (!window.connections.is_empty())
-                .then(|| window.connections.iter().map(|one| one.cpu_us).sum()),
+        let sessions = sessions_of(window);
+        let time_us = parts.map_or(elapsed_us, |parts| operations * 1e6 / parts.rate);
+        let of_sessions = || window.connections.iter().map(|one| one.cpu_us).sum::<f64>();
+        let backends = match (&foreground, parts) {
+            (Some(foreground), _) => Some(foreground.server_us),
+            (None, Some(parts)) => Some(operations * parts.sessions_us),
+            (None, None) => (!window.connections.is_empty()).then(of_sessions),
         };
         let client_works = run.arms[arm].terms().client_works;
         let cache = run.arms[arm].settings.iter().find(|setting| setting.name == CACHE);
-        let own_client_us = match client_works {
-            true => foreground.as_ref().and_then(|foreground| foreground.client_us),
-            false => Some(0.0),
+        let own_client_us = match (client_works, &foreground) {
+            (true, Some(foreground)) => foreground.client_us,
+            (true, None) => parts.map(|parts| operations * parts.client_us),
+            (false, _) => Some(0.0),
         };
         let made = [
             (ELAPSED, Some(elapsed_us)),
             // Imported results may not tell their clients.
-            (CLIENT_TIME, (connections > 0).then(|| elapsed_us * f64::from(connections))),
+            (CLIENT_TIME, (sessions > 0).then(|| time_us * f64::from(sessions))),
             (RETRIES, Some(window.result.retries.values().sum::<u64>() as f64)),
             (BACKENDS, backends),
             (CLIENT_CPU_US, own_client_us),
@@ -414,7 +457,12 @@ fn totals_of(windows: &Windows<'_>, test: &str, arm: usize) -> Result<BTreeMap<u
             (CACHES, cache.and_then(|cache| cache.value.parse().ok())),
         ];
         let made = made.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        let stored = window.metrics.iter().map(|(name, value)| (name.as_str(), *value));
+        // Cycles have the cold caches of all of a window in them, as the sessions' total has.
+        let cold = parts.map_or(1.0, |parts| operations * parts.sessions_us / of_sessions());
+        let stored = window.metrics.iter().map(|(name, value)| match name.as_str() {
+            CYCLES => (CYCLES, cold * value),
+            name => (name, *value),
+        });
         // Other clients insert and delete beside the queries: their CPU time is not part of a query's time.
         let stored = stored.filter(|(name, _)| own_client_us.is_none() || *name != CLIENT_CPU_US);
         let stored = stored.filter(|(name, _)| client_works || !OF_WAITING.contains(name));

@@ -25,6 +25,7 @@ mod quantity;
 mod queue;
 mod rank;
 pub mod renamed;
+mod scale;
 mod settings;
 mod syncs;
 mod time;
@@ -78,7 +79,7 @@ pub fn explain(run: &Run, judged: Option<&RunVerdicts>, asked: &ExplainRequest) 
                 continue;
             }
             let control = control.filter(|control| *control != arm);
-            let figures = reader.figures(test, base, arm, control)?;
+            let figures = reader.figures(judged, test, [base, arm], control)?;
             let decomposition = decompose::decompose(&figures);
             let (windows, figures) = (&windows, &figures);
             let cx = Context { run, windows, judged, test, arm, base, control, figures, decomposition };

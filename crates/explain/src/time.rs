@@ -8,7 +8,7 @@ use crate::connections;
 use crate::context::Context;
 use crate::counters::has_writer;
 use crate::decompose::{instructions_metric, is_counted_apart, off_cpu_per_op, time_per_op};
-use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
+use crate::figures::{BACKENDS, CLIENT_CPU_US, CYCLES, Cell};
 use crate::model::{Cause, Decomposition, Evidence, Finding, Part, PartName, Shows, Word};
 use crate::quantity::{DRIVES, Quantity};
 use crate::words;
@@ -179,8 +179,8 @@ fn speed(cx: &Context<'_>, split: &Decomposition) -> Vec<Finding> {
 /// The factor of CPU time that a part measures.
 fn factor(cell: Cell<'_>, name: PartName, instructions: &str) -> Option<f64> {
     let [above, below] = match name {
-        PartName::CyclesPerInstruction => ["server_cycles_user", instructions],
-        PartName::TimePerCycle => [BACKENDS, "server_cycles_user"],
+        PartName::CyclesPerInstruction => [CYCLES, instructions],
+        PartName::TimePerCycle => [BACKENDS, CYCLES],
         _ => [BACKENDS, instructions],
     };
     Some(cell.metric(above)? / cell.metric(below)?)

@@ -118,7 +118,7 @@ fn sources<'a>(runs: &'a [Run], tables: &[&Table]) -> Result<(Vec<Source<'a>>, V
     let (mut sources, mut remarks, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for run in runs {
         let mut judged = None;
-        if includes(WITH_VERDICTS) && has_blocks(run) {
+        if WITH_VERDICTS.iter().any(|name| includes(name)) && has_blocks(run) {
             match rules_of(run).and_then(|rules| judge_run(run, &rules)) {
                 Ok(verdicts) => judged = Some(verdicts),
                 Err(error) => remarks.push(format!("no verdicts for {}: {error}", run.folder.name())),

@@ -1,5 +1,6 @@
 //! Sources of rows: most tables are database views of the same name, a few need code.
 
+mod block_ratios;
 mod latency;
 mod stacks;
 mod variance;
@@ -16,8 +17,8 @@ use crate::write::Row;
 
 pub(crate) use stacks::has_stacks;
 
-/// The table that needs verdicts.
-pub(crate) const WITH_VERDICTS: &str = "verdicts";
+/// The tables that need verdicts.
+pub(crate) const WITH_VERDICTS: [&str; 2] = ["verdicts", "block_ratios"];
 /// The table that reads files next to the database.
 pub(crate) const WITH_STACKS: &str = "stacks";
 
@@ -36,7 +37,10 @@ impl Source<'_> {
         let (run, name) = (self.run, self.run.folder.name());
         let mut put = |cells: Vec<Cell>| sink(table.row(&name, cells)?.into());
         match table.name {
-            WITH_VERDICTS => self.judged.iter().try_for_each(|judged| verdicts::rows(run, judged, &mut put)),
+            "verdicts" => self.judged.iter().try_for_each(|judged| verdicts::rows(run, judged, &mut put)),
+            "block_ratios" => {
+                self.judged.iter().try_for_each(|judged| block_ratios::rows(run, judged, &mut put))
+            }
             WITH_STACKS => stacks::rows(run, &mut put),
             "variance" => variance::rows(run, &mut put),
             "latencies" => latency::percentiles(run, &mut put),

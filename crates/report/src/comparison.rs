@@ -15,7 +15,8 @@ use crate::document::{Block, Column};
 use crate::error::{Error, Result};
 use crate::families;
 use crate::number;
-use crate::reading::{Reading, Relative, is_unmeasured};
+use crate::per_op::Cost;
+use crate::reading::{Reading, is_unmeasured};
 use crate::verdict_lines::Judged;
 use crate::words;
 
@@ -162,9 +163,21 @@ impl<'a> ComparedArm<'a> {
         self.background(step).is_some_and(|background| !background.kept)
     }
 
-    /// The rate of a step; None if it is missing or its duration is zero.
+    /// The rate of a step, in blocks as the verdict gives it; None if it is missing or its duration is zero.
     pub fn rate(&self, step: &str) -> Option<f64> {
-        self.window(step).ok()?.result.rate()
+        let window = self.window(step).ok()?;
+        self.of_verdicts(step, Metric::Rate).or_else(|| window.result.rate())
+    }
+
+    /// The costs of a step, in blocks with rate and CPU time as verdicts give them; None if it is missing.
+    pub fn cost(&self, step: &str) -> Option<Cost<'a>> {
+        let cost = Cost::from(self.window(step).ok()?);
+        let [rate, cpu_us] = [Metric::Rate, Metric::CpuUs].map(|metric| self.of_verdicts(step, metric));
+        Some(cost.with(rate, cpu_us))
+    }
+
+    fn of_verdicts(&self, step: &str, metric: Metric) -> Option<f64> {
+        self.reading.of_verdicts(&self.arm.name, step, metric)?.figure
     }
 }
 
@@ -419,9 +432,6 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// How far, as a logarithm, a quotient of rates may be from their ratio where that has no interval.
-const FAR: f64 = 0.1;
-
 /// An arm and what it is relative to.
 pub(crate) struct Pair<'a> {
     pub base: ComparedArm<'a>,
@@ -437,28 +447,10 @@ impl Pair<'_> {
 
     /// The arm's figure over base's as verdicts on blocks give it; `None` without them.
     pub fn of_verdicts(&self, step: &str, metric: Metric) -> Option<f64> {
-        let relative = |arm: &ComparedArm<'_>| arm.reading.relative(&arm.arm.name, step, metric);
+        let relative = |arm: &ComparedArm<'_>| arm.reading.of_verdicts(&arm.arm.name, step, metric);
         let of_one_run = std::ptr::eq(self.arm.run, self.base.run);
         let (arm, base) = relative(&self.arm).zip(relative(&self.base)).filter(|_| of_one_run)?;
         number::ratio(Some(arm.ratio), Some(base.ratio))
-    }
-
-    /// Whether the quotient of the rates lies outside the interval of the ratio from verdicts, or [`FAR`] from it where
-    /// there is no interval.
-    pub fn rates_mislead(&self, step: &str) -> bool {
-        let quotient = number::ratio(self.arm.rate(step), self.base.rate(step));
-        quotient.is_some_and(|quotient| self.misleads(step, Metric::Rate, quotient))
-    }
-
-    /// The same of another quotient of means, of rates or CPU times.
-    pub fn misleads(&self, step: &str, metric: Metric, quotient: f64) -> bool {
-        let Some(ratio) = self.of_verdicts(step, metric) else { return false };
-        let found = self.arm.reading.relative(&self.arm.arm.name, step, metric);
-        let interval = found.filter(|found| self.base.arm.role == Role::Base && found.low < found.high);
-        match interval {
-            Some(Relative { low, high, .. }) => !(low..=high).contains(&quotient),
-            None => (quotient / ratio).ln().abs() > FAR,
-        }
     }
 
     /// Whether either missed its target rate of background writes, so that their rates are not comparable.

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::explain_json;
 use crate::explain_summary::{
     Summary, answers, changed_plans, difference, headline, if_real, in_short, is_without_blocks_yet,
-    misleading_means, more_than_whole, no_explanations, notes, ratio_of, sentence, unchanged, without_change,
+    more_than_whole, no_explanations, notes, ratio_of, sentence, unchanged, without_change,
 };
 use crate::format::{Format, Screen};
 use crate::invalid;
@@ -178,13 +178,14 @@ fn legend(judged: &Judged<'_>, shown: &[&Explanation]) -> String {
     let lines = judged.all_lines();
     let sessions = match shown.iter().any(|one| one.decomposition.is_some()) {
         true => {
-            " Session CPU is that of what serves the clients; CPU time of verdicts is that of the whole server."
+            " Session CPU is that of what serves the clients; CPU time of verdicts is that of the whole server, background \
+             processes too."
         }
         false => "",
     };
     format!(
-        "Verdicts are means of the ratios block by block, with intervals of {}; other figures here are means over all \
-         blocks, with intervals of 99 %, so that their ratios differ, a little on a quiet host and much on a busy one.{sessions}",
+        "Verdicts are means of the ratios block by block, with intervals of {}. The time of an operation has the verdict's \
+         ratio; other figures are means over the same blocks, with intervals of 99 %.{sessions}",
         confidences(&lines)
     )
 }
@@ -311,7 +312,6 @@ fn findings(
     one: &Explanation,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
-    blocks.extend(misleading_means(run, comparison, one).map(|text| Block::Text(text.to_owned())));
     blocks.extend(judged.and_then(|judged| if_real(judged, one)).map(Block::Text));
     let items: Vec<String> =
         one.findings.iter().map(|finding| words::capitalized(&sentence(finding))).collect();
@@ -411,9 +411,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
         Column::words("part"),
     ];
     let clients = counted(split.clients as usize, "client");
-    // Verdicts are of ratios block by block, so that this gives others.
-    let of_blocks = if split.low.is_finite() { ", means over all blocks" } else { "" };
-    let title = format!("Time per operation, us/o, {clients}{of_blocks}");
+    let title = format!("Time per operation, us/o, {clients}");
     let mut table = Table::new("decomposition", title, columns, 1).about("test", &one.test);
     // Shares of a change that may be zero are meaningless; one block doesn't tell, where it is small.
     let is_large = split.change_us_per_op().abs() >= SHARES_FROM * split.base_us_per_op;
@@ -459,8 +457,8 @@ fn overlap(split: &Decomposition, arms: [&String; 2]) -> Option<String> {
         .collect();
     (!over.is_empty()).then(|| {
         format!(
-            "Client and session are on a CPU at the same time: together they take longer than an operation, by {}. So \
-             waiting is shown as 0 there.",
+            "Client and session are on a CPU at the same time: together they take longer than an operation, by {}: less than \
+             nothing is left for waiting there.",
             over.join(", ")
         )
     })
@@ -476,9 +474,7 @@ fn add_part(table: &mut Table, part: &Part, depth: usize, total: f64) {
 }
 
 fn part_cells(part: &Part, depth: usize, total: f64) -> Vec<Cell> {
-    // Where client and session overlap, less than nothing is left for waiting.
     let time = |us: f64| match us.is_finite() {
-        true if us < 0.0 => Cell::number(0.0, plain(0.0)),
         true => Cell::number(us, plain(us)),
         false => Cell::words(""),
     };

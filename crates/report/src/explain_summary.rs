@@ -1,6 +1,6 @@
 //! What an explanation begins with: how many tests changed, and how often each cause is the first.
 
-use rqps_explain::{Cause, Decomposition, ExplainRequest, Explanation, Finding, Part, PartName, Word};
+use rqps_explain::{Cause, Decomposition, ExplainRequest, Explanation, Finding, Part, Word};
 use rqps_model::counted;
 use rqps_stats::{Metric, Tag, Verdict};
 use rqps_store::Run;
@@ -132,41 +132,6 @@ fn likely(line: &Line<'_>) -> Option<String> {
     let likely: Vec<String> = line.likely().map(words::change_in_short).collect();
     (!likely.is_empty()).then(|| likely.join(", "))
 }
-
-/// Said where the times per operation, CPU times or commits of an explanation give a ratio outside of the verdict's
-/// interval.
-pub(crate) fn misleading_means(
-    run: &Run,
-    comparison: &Comparison<'_>,
-    one: &Explanation,
-) -> Option<&'static str> {
-    let arm = comparison.find(&run.arms[one.arm]).filter(|_| run.meta.protocol == "isolated")?;
-    let pair = comparison.pair(*arm);
-    let rate = one.decomposition.as_ref().map(|split| split.base_us_per_op / split.arm_us_per_op);
-    let cpu = one.decomposition.as_ref().and_then(|split| {
-        let sessions = split.parts.iter().find(|part| part.name == PartName::Server)?;
-        let all = || std::iter::once(sessions).chain(&split.background);
-        let [of_arm, of_base] = [
-            all().map(|part| part.arm_us_per_op).sum::<f64>(),
-            all().map(|part| part.base_us_per_op).sum::<f64>(),
-        ];
-        let verdict = pair.of_verdicts(&one.test, Metric::CpuUs)?;
-        Some(of_arm / of_base).filter(|quotient| (quotient / verdict).ln().abs() >= CPU_APART)
-    });
-    let commits = one.commits.and_then(|found| Some(found.arm?.per_s / found.base?.per_s));
-    let quotients = [(Metric::Rate, rate), (Metric::Rate, commits), (Metric::CpuUs, cpu)];
-    let misleads = |(metric, quotient): (Metric, Option<f64>)| {
-        quotient.is_some_and(|quotient| pair.misleads(&one.test, metric, quotient))
-    };
-    (pair.rates_mislead(&one.test) || quotients.into_iter().any(misleads)).then_some(MISLEADING_MEANS)
-}
-
-/// Verdicts on CPU time are on the whole server: where the sum of its parts differs by less, the host is not why.
-const CPU_APART: f64 = 0.05;
-
-const MISLEADING_MEANS: &str = "The speed of the host varied, so that times below, means over all windows, give another \
-                                ratio than rQPS and verdicts, which compare what was measured side by side: for how \
-                                much, take those; for where, the parts.";
 
 /// Why there is no explanation.
 pub(crate) fn no_explanations(

@@ -3,7 +3,7 @@
 //! Every column is a total over the window divided by the window's operations. An operation is a query as
 //! sysbench counts them (BEGIN and COMMIT included); for tests that count rows (`scan`) it is a thousand
 //! rows, summed over all clients; for a load it is a row. Totals and operations cover the same interval,
-//! warm-up excluded.
+//! warm-up excluded. In blocks `cpu_us/o` and `o/s` are those of verdicts instead.
 //!
 //! | column | formula |
 //! | --- | --- |
@@ -33,24 +33,23 @@ use crate::number;
 /// An observation's operations and totals.
 pub(crate) struct Cost<'a> {
     operations: f64,
-    elapsed_us: f64,
+    /// Operations per second.
+    rate: f64,
+    /// CPU time of the server per operation as a verdict gives it.
+    cpu_us: Option<f64>,
     metrics: &'a Metrics,
 }
 
 impl<'a> From<&'a Recorded<Window>> for Cost<'a> {
     fn from(window: &'a Recorded<Window>) -> Self {
-        Self {
-            operations: window.result.operations,
-            elapsed_us: window.result.elapsed_us as f64,
-            metrics: &window.metrics,
-        }
+        Self::of(window.result.operations, window.result.elapsed_us, &window.metrics)
     }
 }
 
 impl<'a> From<&'a Recorded<Load>> for Cost<'a> {
     fn from(load: &'a Recorded<Load>) -> Self {
         let elapsed_us = load.result.load_us + load.result.index_us;
-        Self { operations: load.result.rows as f64, elapsed_us: elapsed_us as f64, metrics: &load.metrics }
+        Self::of(load.result.rows as f64, elapsed_us, &load.metrics)
     }
 }
 
@@ -70,6 +69,8 @@ pub(crate) struct PerOp {
 enum Source {
     /// A metric's total per operation.
     Metric(&'static str),
+    /// The server's CPU time per operation.
+    ServerCpu,
     /// The host's busy CPU in percent, per operation per second.
     HostCpu,
     /// Operations per second.
@@ -81,7 +82,7 @@ enum Source {
 /// The server's CPU microseconds per operation.
 pub(crate) const SERVER_CPU: PerOp = PerOp {
     print: |value| format!("{value:.1}"),
-    ..metric("cpu_us/o", "cpu_us_per_op", "server_cpu_us", 0.0, CPU_US_MIN)
+    ..column("cpu_us/o", "cpu_us_per_op", Source::ServerCpu, 0.0, CPU_US_MIN)
 };
 
 /// The columns, in the order of the tables.
@@ -154,7 +155,16 @@ pub(crate) fn columns(costs: &[Cost<'_>], with_rate: bool) -> Vec<&'static PerOp
     COLUMNS.iter().filter(is_shown).filter(|column| with_rate || !is_of_rate(column)).collect()
 }
 
-impl Cost<'_> {
+impl<'a> Cost<'a> {
+    fn of(operations: f64, elapsed_us: u64, metrics: &'a Metrics) -> Self {
+        Self { operations, rate: operations / (elapsed_us as f64 / 1e6), cpu_us: None, metrics }
+    }
+
+    /// The same with the figures of verdicts, where there are any.
+    pub fn with(self, rate: Option<f64>, cpu_us: Option<f64>) -> Self {
+        Self { rate: rate.unwrap_or(self.rate), cpu_us, ..self }
+    }
+
     fn metric(&self, name: &str) -> Option<f64> {
         self.metrics.get(name).copied()
     }
@@ -168,12 +178,16 @@ impl PerOp {
     /// The value per operation; None if it was not measured or there were no operations.
     pub fn value(&self, cost: &Cost<'_>) -> Option<f64> {
         let value = match self.source {
+            Source::ServerCpu => {
+                let total_us = cost.metric("server_cpu_us")?;
+                cost.cpu_us.unwrap_or(total_us / cost.operations)
+            }
             Source::Metric(name) => cost.metric(name)? / cost.operations,
             Source::HostCpu => {
                 let busy_us = host_cpu_us(|name| cost.metric(name))?;
                 busy_us / (cost.metric("cpus")? * CPU_US_PER_UNIT) / cost.operations
             }
-            Source::Rate => cost.operations / (cost.elapsed_us / 1e6),
+            Source::Rate => cost.rate,
             Source::FsyncsPerWrite => cost.metric("server_fsyncs")? / cost.metric("server_data_writes")?,
         };
         value.is_finite().then_some(value)
@@ -208,11 +222,11 @@ impl PerOp {
     fn floor(&self, base: &Cost<'_>) -> f64 {
         let count_min = match self.source {
             Source::HostCpu => self.count_min / (base.metric("cpus").unwrap_or(1.0) * CPU_US_PER_UNIT),
-            Source::Metric(_) | Source::Rate | Source::FsyncsPerWrite => self.count_min,
+            Source::Metric(_) | Source::ServerCpu | Source::Rate | Source::FsyncsPerWrite => self.count_min,
         };
         let of = match self.source {
             Source::FsyncsPerWrite => base.metric("server_data_writes").unwrap_or(base.operations),
-            Source::Metric(_) | Source::Rate | Source::HostCpu => base.operations,
+            Source::Metric(_) | Source::ServerCpu | Source::Rate | Source::HostCpu => base.operations,
         };
         self.per_op_min.max(count_min / of)
     }
@@ -230,7 +244,7 @@ mod tests {
     use super::*;
 
     fn cost(metrics: &Metrics, operations: f64) -> Cost<'_> {
-        Cost { operations, elapsed_us: 1e6, metrics }
+        Cost::of(operations, 1_000_000, metrics)
     }
 
     fn by_name(name: &str) -> &'static PerOp {

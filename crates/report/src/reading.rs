@@ -1,15 +1,15 @@
 //! Presents a run to tables with one window per arm and step, whatever the protocol.
 //!
-//! In a run with blocks, a step has several windows on each arm. Tables of rates and costs pool the valid
-//! ones: total operations over total time. Pooled figures have no error estimate; verdicts pair windows block
-//! by block instead, and relative rates are theirs.
+//! In a run with blocks, a step has several windows on each arm. Tables of totals pool the valid ones. What verdicts
+//! are about, rates and CPU time per operation, is theirs: base's figure over the blocks of the verdict, and times its
+//! ratio that of another arm. So figures divide to the ratios that verdicts have.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rqps_model::{EndedBy, Metrics};
-use rqps_stats::Metric;
-use rqps_store::{BlockStatus, RATE_WAS_SET, Recorded, Role, Run, Window};
+use rqps_stats::{Metric, Verdict, base_figure, blocks_of};
+use rqps_store::{Arm, BlockStatus, RATE_WAS_SET, Recorded, Role, Run, Window};
 
 /// Metrics that are states, not totals: pooled by maximum.
 const STATES: [&str; 7] = [
@@ -28,8 +28,8 @@ const MEANS: [&str; 5] = ["_before", "_after", "_per_s", "_per_query", "_amplifi
 /// The metric from which tables take instructions.
 const INSTRUCTIONS: &str = "server_instructions_user";
 
-/// Ratios to base by arm, step and metric.
-type Ratios = BTreeMap<(String, String, Metric), Relative>;
+/// By arm, step and metric.
+type OfVerdicts = BTreeMap<(String, String, Metric), OfVerdict>;
 /// Windows by arm and step.
 type Windows = BTreeMap<(String, String), Recorded<Window>>;
 
@@ -43,12 +43,13 @@ pub(crate) fn is_unmeasured(run: &Run, arm: &str) -> bool {
     arms.peek().is_some() && arms.all(|other| other != arm)
 }
 
-/// A ratio to base, with its interval; NaN where there is none, as after a single block.
+/// What a verdict is about, on one arm.
 #[derive(Clone, Copy)]
-pub(crate) struct Relative {
+pub(crate) struct OfVerdict {
+    /// Arm over base.
     pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
+    /// The rate, or microseconds per operation; `None` if base has none.
+    pub figure: Option<f64>,
 }
 
 /// A run, with its windows pooled if it has blocks.
@@ -58,9 +59,9 @@ pub(crate) struct Reading<'a> {
     pooled: Option<Windows>,
     /// The results of each arm and step, in the order of measurement.
     results: BTreeMap<(&'a str, &'a str), Vec<&'a Recorded<Window>>>,
-    /// Of blocks: each arm's rate and CPU time relative to base as verdicts give them.
-    /// Judged when first asked for: most reports have verdicts of their own and no relative rates.
-    relative: OnceCell<Ratios>,
+    /// Of blocks: each arm's rate and CPU time as verdicts give them. Judged when first asked for: most reports have
+    /// verdicts of their own and no rates.
+    of_verdicts: OnceCell<OfVerdicts>,
 }
 
 impl<'a> Reading<'a> {
@@ -70,14 +71,14 @@ impl<'a> Reading<'a> {
         for window in run.windows.iter().filter(|window| is_result(run, window)) {
             results.entry((&window.action.arm, &window.action.step)).or_default().push(window);
         }
-        Self { run, pooled, results, relative: OnceCell::new() }
+        Self { run, pooled, results, of_verdicts: OnceCell::new() }
     }
 
-    /// An arm relative to base in blocks, by rate or CPU time; `None` without a verdict.
-    pub fn relative(&self, arm: &str, step: &str, metric: Metric) -> Option<Relative> {
+    /// An arm's rate or CPU time in blocks; `None` without a verdict.
+    pub fn of_verdicts(&self, arm: &str, step: &str, metric: Metric) -> Option<OfVerdict> {
         self.pooled.as_ref()?;
-        let ratios = self.relative.get_or_init(|| ratios(self.run));
-        ratios.get(&(arm.to_owned(), step.to_owned(), metric)).copied()
+        let found = self.of_verdicts.get_or_init(|| of_verdicts(self.run));
+        found.get(&(arm.to_owned(), step.to_owned(), metric)).copied()
     }
 
     /// The window of an arm's step, pooled if the run has blocks.
@@ -99,23 +100,30 @@ impl<'a> Reading<'a> {
     }
 }
 
-fn ratios(run: &Run) -> Ratios {
+fn of_verdicts(run: &Run) -> OfVerdicts {
     // A run that cannot be judged says why where its verdicts would be.
     let Ok(judged) = rqps_verdicts::rules_of(run).and_then(|rules| rqps_verdicts::judge_run(run, &rules))
     else {
-        return Ratios::new();
+        return OfVerdicts::new();
     };
-    let base = run.arms.iter().find(|arm| arm.role == Role::Base);
-    let mut ratios = Ratios::new();
-    for one in &judged.judgement.verdicts {
-        let is_shown = matches!(one.metric, Metric::Rate | Metric::CpuUs) && one.ratio.is_finite();
-        let (Some(arm), Some(base), true) = (run.arms.get(one.arm), base, is_shown) else { continue };
-        let of_arm = Relative { ratio: one.ratio, low: one.low, high: one.high };
-        ratios.insert((arm.name.clone(), one.test.clone(), one.metric), of_arm);
-        let of_base = Relative { ratio: 1.0, low: 1.0, high: 1.0 };
-        ratios.insert((base.name.clone(), one.test.clone(), one.metric), of_base);
+    let Some(base) = run.arms.iter().find(|arm| arm.role == Role::Base) else { return OfVerdicts::new() };
+    let is_shown =
+        |one: &&Verdict| matches!(one.metric, Metric::Rate | Metric::CpuUs) && one.ratio.is_finite();
+    let mut verdicts: Vec<&Verdict> = judged.judgement.verdicts.iter().filter(is_shown).collect();
+    // An arm that was given up has fewer blocks than base.
+    verdicts.sort_by_key(|one| std::cmp::Reverse(one.blocks));
+    let mut found = OfVerdicts::new();
+    for one in verdicts {
+        let Some(arm) = run.arms.get(one.arm) else { continue };
+        let key = |arm: &Arm| (arm.name.clone(), one.test.clone(), one.metric);
+        let of_base = *found.entry(key(base)).or_insert_with(|| {
+            let figure = base_figure(&blocks_of(&judged.experiment, one));
+            OfVerdict { ratio: 1.0, figure }
+        });
+        let figure = of_base.figure.map(|figure| figure * one.ratio);
+        found.insert(key(arm), OfVerdict { ratio: one.ratio, figure });
     }
-    ratios
+    found
 }
 
 fn is_of(window: &Recorded<Window>, arm: &str, step: &str) -> bool {

@@ -323,8 +323,12 @@ impl<'a> Judged<'a> {
             return Some("too few blocks".to_owned());
         }
         let noun = self.sample();
-        let more = counted(blocks, noun);
-        Some(more.replacen(' ', " more ", 1))
+        let more = counted(blocks, noun).replacen(' ', " more ", 1);
+        // Those since the last look are not in the verdict.
+        Some(match verdict.blocks_measured > verdict.blocks {
+            true => format!("{more} than the {} measured", verdict.blocks_measured),
+            false => more,
+        })
     }
 
     /// What a replicate is: of a sequence a pass.

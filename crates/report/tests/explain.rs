@@ -6,6 +6,7 @@ use rqps_model::{QueryPlan, Setting};
 use rqps_report::{ExplainOptions, Format, Options, Section, explain_text, markdown_report, show};
 use rqps_store::{Run, RunFolder};
 use rqps_verdicts::testing::{Detail, Extra, Observed, Spec, write_run};
+use serde_json::Value;
 
 /// `update-index` is slower: it writes more WAL and uses more CPU per session.
 fn spec() -> Spec {
@@ -50,17 +51,60 @@ fn explanations_as_text() {
 
 /// A client reads the first rows while its session still makes the last ones.
 #[test]
-fn waiting_is_never_shown_below_0() {
+fn less_than_no_waiting_is_told() {
     let mut spec = spec();
     let of_client = |extra: &&mut Extra| matches!(extra.what, Observed::Metric("client_cpu_us"));
     spec.extra.iter_mut().filter(of_client).for_each(|extra| extra.per_query = 90.0);
     let text = with_run(&spec, |run| explain_text(run, &ExplainOptions::default()).unwrap());
     let row = text.lines().find(|line| line.ends_with("  waiting")).unwrap_or_else(|| panic!("{text}"));
     let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(cells[..2], ["0", "0"], "{row}");
-    let told =
-        ["together they take longer than an operation, by ", " us on old, ", "waiting is shown as 0 there"];
+    assert!(cells[..2].iter().all(|cell| cell.starts_with('-')), "so that parts add up: {row}");
+    let told = [
+        "together they take longer than an operation, by ",
+        " us on old, ",
+        "less than nothing is left for waiting there",
+    ];
     assert!(told.iter().all(|told| text.contains(told)), "{text}");
+}
+
+/// Of 6 blocks the verdict has 5, and the noise sets quotients of means apart from means of ratios.
+#[test]
+fn what_stands_beside_a_verdict_has_its_ratio() {
+    let json = |text: String| serde_json::from_str::<Value>(&text).unwrap();
+    with_run(&Spec { blocks: 6, block_sd: 0.05, ..spec() }, |run| {
+        let tests = vec!["update-index".to_owned()];
+        let sections = vec![Section::Absolute, Section::PerOp, Section::Evidence];
+        let shown = json(
+            show(
+                run,
+                &Options { format: Format::Json, sections, tests: tests.clone(), ..Options::default() },
+            )
+            .unwrap(),
+        );
+        let rows = |id: &str| -> Vec<Value> {
+            let tables = shown["tables"].as_array().unwrap().iter().filter(|table| table["id"] == id);
+            tables.flat_map(|table| table["rows"].as_array().unwrap().clone()).collect()
+        };
+        let verdict = |metric: &str| {
+            let found =
+                rows("evidence").into_iter().find(|row| row["arm"] == "new" && row["metric"] == metric);
+            let found = found.unwrap_or_else(|| panic!("{shown}"));
+            assert_eq!((found["blocks"].as_f64(), found["blocks_measured"].as_f64()), (Some(5.0), Some(6.0)));
+            found["ratio"].as_f64().unwrap()
+        };
+        let quotient = |above: &Value, below: &Value| above.as_f64().unwrap() / below.as_f64().unwrap();
+        let alike =
+            |quotient: f64, ratio: f64| assert!((quotient / ratio - 1.0).abs() < 1e-9, "{quotient} {ratio}");
+        let qps = &rows("qps")[0];
+        alike(quotient(&qps["new"], &qps["old"]), verdict("rate"));
+        let costs = rows("per_op");
+        alike(quotient(&costs[2]["ops_per_s"], &costs[0]["ops_per_s"]), verdict("rate"));
+        alike(quotient(&costs[2]["cpu_us_per_op"], &costs[0]["cpu_us_per_op"]), verdict("cpu_us"));
+        let asked = ExplainOptions { format: Format::Json, tests, ..ExplainOptions::default() };
+        let split = &json(explain_text(run, &asked).unwrap())["explanations"][0]["decomposition"];
+        alike(quotient(&split["base_us_per_op"], &split["arm_us_per_op"]), verdict("rate"));
+        alike(1e6 / split["base_us_per_op"].as_f64().unwrap(), qps["old"].as_f64().unwrap());
+    });
 }
 
 #[test]

@@ -260,6 +260,8 @@ impl Case<'_> {
             None => arm_mean / base_mean,
         };
         (verdict.low, verdict.high) = exact::range(pairs);
+        // But for rounding it lies within.
+        verdict.ratio = verdict.ratio.max(verdict.low).min(verdict.high);
         verdict.huber_ratio = verdict.ratio;
         (verdict.block_sd, verdict.moderated_sd) = (0.0, 0.0);
         verdict.tags.push(Tag::Exact);

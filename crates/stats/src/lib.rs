@@ -44,5 +44,5 @@ pub use hosts::{Agreement, HOSTS_MIN, Hosts, Joint, OnHost, judge_hosts};
 pub use judge::judge;
 pub use rqps_model::{Detector, Metric};
 pub use rules::{Look, Rules, STALL_SECONDS, stall_seconds_min};
-pub use together::{Together, ratios_of_blocks, together};
+pub use together::{OfBlock, Together, base_figure, blocks_of, together};
 pub use verdict::{COMMON_CONFIDENCE, Class, Judgement, Tag, Verdict};

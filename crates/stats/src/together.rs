@@ -13,7 +13,7 @@ use rqps_model::sample;
 
 use crate::direction::Direction;
 use crate::distribution::t_two_sided;
-use crate::experiment::{BlockData, Experiment};
+use crate::experiment::{BlockData, Experiment, MetricData};
 use crate::pairs::{Pairs, Scale, Votes};
 use crate::signs;
 use crate::verdict::{Class, Verdict};
@@ -55,23 +55,51 @@ pub fn together<'v>(
     (p < P_MAX).then_some(Together { is_below, count, of, p })
 }
 
-/// The ratios of single blocks of which a verdict's is the mean, on the scale of logarithms; empty if a block has none.
-pub fn ratios_of_blocks(experiment: &Experiment, one: &Verdict) -> Vec<f64> {
-    let contrasts = contrasts(experiment, one).unwrap_or_default();
-    contrasts.into_iter().map(|(_, value)| value.exp()).collect()
+/// One of the blocks that a verdict rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OfBlock {
+    pub block: u32,
+    /// Base's figure: a rate, or a cost per operation.
+    pub base: f64,
+    /// Arm over base.
+    pub ratio: f64,
+}
+
+/// The blocks whose ratios have the verdict's as their mean, on the scale of logarithms; empty if a block has none.
+pub fn blocks_of(experiment: &Experiment, one: &Verdict) -> Vec<OfBlock> {
+    let (Some(data), Some(contrasts)) = (data_of(experiment, one), contrasts(experiment, one)) else {
+        return Vec::new();
+    };
+    let base = |number: u32| {
+        let block = data.blocks.iter().find(|block| block.block == number)?;
+        block.ln[experiment.base].map(f64::exp)
+    };
+    let blocks = contrasts.into_iter();
+    blocks.filter_map(|(block, ln)| Some(OfBlock { block, base: base(block)?, ratio: ln.exp() })).collect()
+}
+
+/// Base's figure over these blocks, the geometric mean: times the verdict's ratio it is the arm's. `None` without
+/// blocks.
+pub fn base_figure(blocks: &[OfBlock]) -> Option<f64> {
+    let lns: Vec<f64> = blocks.iter().map(|one| one.base.ln()).collect();
+    (!lns.is_empty()).then(|| sample::mean(&lns).exp())
 }
 
 /// A test's contrasts, each with its block.
 type ByBlock = Vec<(u32, f64)>;
 
 fn contrasts(experiment: &Experiment, one: &Verdict) -> Option<ByBlock> {
-    let test = experiment.tests.iter().find(|test| test.name == one.test)?;
-    let data = test.metrics.iter().find(|data| data.metric == one.metric)?;
+    let data = data_of(experiment, one)?;
     let mut blocks: Vec<&BlockData> = data.blocks.iter().collect();
     blocks.sort_by_key(|block| block.block);
     let pairs = Pairs::of(&blocks, &[], one.arm, experiment.base);
     let contrasts = pairs.contrasts(Scale::Log, one.blocks)?;
     Some(pairs.0.iter().map(|pair| pair.block).zip(contrasts).collect())
+}
+
+fn data_of<'e>(experiment: &'e Experiment, one: &Verdict) -> Option<&'e MetricData> {
+    let test = experiment.tests.iter().find(|test| test.name == one.test)?;
+    test.metrics.iter().find(|data| data.metric == one.metric)
 }
 
 /// Student's t over the blocks that all of them have; `None` if its direction is the other one.

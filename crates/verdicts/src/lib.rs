@@ -55,5 +55,6 @@ pub use timing::{
     CERTIFICATE_SECONDS, Timing, about, block_seconds, covered, loads_to_make_s, minutes_to_give,
     resume_command, seconds_of_resume,
 };
+pub use turns::{PartsOfTurns, Turns};
 pub use variance::{EventLatency, PerSecond, SECONDS_MIN, VarianceRow, variance};
 pub use versions::{VersionRow, arrival_sizes, version_key, version_rows};

@@ -20,7 +20,7 @@ use crate::error::Result;
 
 /// Figures of a run's windows with turns, by action number.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+pub struct Turns {
     figures: BTreeMap<u32, Figures>,
 }
 
@@ -28,9 +28,21 @@ pub(crate) struct Turns {
 struct Figures {
     rate: Option<f64>,
     cpu_us: Option<f64>,
+    of_parts: Option<PartsOfTurns>,
     /// Standard errors of the logarithms of their ratios to base.
     rate_error: Option<f64>,
     cpu_error: Option<f64>,
+}
+
+/// The time of an operation in turns, without the guards, whose cold caches are due to the other arms' turns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartsOfTurns {
+    /// Operations per second, all clients.
+    pub rate: f64,
+    /// CPU time of the sessions, microseconds per operation.
+    pub sessions_us: f64,
+    /// CPU time of the clients.
+    pub client_us: f64,
 }
 
 /// Windows of equal number on all arms, in one block of one test.
@@ -65,9 +77,14 @@ impl Turns {
         Ok(Self { figures: all })
     }
 
+    /// Where the time of a window's operations goes; `None` if it has no turns or CPU times are not known.
+    pub fn parts(&self, window: &Recorded<Window>) -> Option<PartsOfTurns> {
+        self.figures.get(&window.action.seq)?.of_parts
+    }
+
     /// A window's figure from its turns. The outer `None` means that turns don't determine this metric; the
     /// inner one that they should, but the figure is missing.
-    pub fn figure(&self, window: &Recorded<Window>, metric: Metric) -> Option<Option<f64>> {
+    pub(crate) fn figure(&self, window: &Recorded<Window>, metric: Metric) -> Option<Option<f64>> {
         let figures = self.figures.get(&window.action.seq)?;
         match metric {
             Metric::Rate => Some(figures.rate),
@@ -78,7 +95,7 @@ impl Turns {
 
     /// Standard error, within a window, of the logarithm of its figure over base's; base's own is 0. CPU time's is that
     /// of sessions.
-    pub fn error(&self, window: &Recorded<Window>, metric: Metric) -> Option<f64> {
+    pub(crate) fn error(&self, window: &Recorded<Window>, metric: Metric) -> Option<f64> {
         let figures = self.figures.get(&window.action.seq)?;
         match metric {
             Metric::Rate => figures.rate_error,
@@ -94,12 +111,19 @@ fn figures(window: &Recorded<Window>, (own, base): (&[Slice], &[Slice]), is_base
     let of_base = location_of(base, us_per_event);
     let rate =
         of_base.zip(rate_ratio).map(|(us, ratio)| (ratio.mean - us.mean).exp() * operations_per_event * 1e6);
+    let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
+    let sessions_us =
+        location_of(base, sessions_us).zip(cpu_ratio).map(|(us, ratio)| (us.mean + ratio.mean).exp());
+    let client_us = location_of(own, client_us).map(|us| us.mean.exp());
+    let parts = || {
+        let [sessions_us, client_us] = [sessions_us?, client_us?].map(|us| us / operations_per_event);
+        Some(PartsOfTurns { rate: rate?, sessions_us, client_us })
+    };
     let error = |ratio: Option<Location>| if is_base { Some(0.0) } else { ratio?.error };
     Figures {
-        rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0),
-        cpu_us: cpu_ratio
-            .and_then(|ratio| cpu_us_per_event(window, ratio, base))
-            .map(|us| us / operations_per_event),
+        rate,
+        cpu_us: sessions_us.and_then(|us| Some((us + others_us(window)?) / operations_per_event)),
+        of_parts: parts(),
         rate_error: error(rate_ratio),
         cpu_error: error(cpu_ratio),
     }
@@ -139,28 +163,58 @@ fn sessions_us(slice: &Slice) -> Option<f64> {
     (slice.events > 0).then_some(us / slice.events as f64)
 }
 
+/// CPU time of the clients for an event.
+fn client_us(slice: &Slice) -> Option<f64> {
+    (slice.events > 0 && slice.client_cpu_us > 0.0).then(|| slice.client_cpu_us / slice.events as f64)
+}
+
 /// The location of the logarithms of slices' figures.
 fn location_of(slices: &[Slice], of: fn(&Slice) -> Option<f64>) -> Option<Location> {
     location(&slices.iter().filter_map(of).map(f64::ln).collect::<Vec<f64>>())
 }
 
-fn cpu_us_per_event(window: &Recorded<Window>, ratio: Location, base: &[Slice]) -> Option<f64> {
-    let of_base = location_of(base, sessions_us)?;
+/// CPU time for an event of the server's processes other than the sessions, over the whole window.
+fn others_us(window: &Recorded<Window>) -> Option<f64> {
     let all = window.metric("server_cpu_us")?;
     if window.connections.is_empty() {
         return None;
     }
     let sessions: f64 = window.connections.iter().map(|one| one.cpu_us).sum();
-    let others = (all - sessions).max(0.0) / events_of(window);
-    Some((of_base.mean + ratio.mean).exp() + others)
+    Some((all - sessions).max(0.0) / events_of(window))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rqps_model::ConnectionCpu;
+    use rqps_store::testing::{record, window};
 
     fn slice(events: u64, us: f64, sessions_cpu_us: Option<f64>) -> Slice {
         Slice { events, elapsed_us: us, sessions_cpu_us, ..Slice::default() }
+    }
+
+    /// The guards, a fifth of the events here, have half of the sessions' CPU time: their caches are cold.
+    #[test]
+    fn parts_of_an_operation_leave_the_guards_out() {
+        let one = |arm: &str, sessions_us: f64| Recorded {
+            action: record(1, arm, "measure", "scan"),
+            placement: None,
+            metrics: [("server_cpu_us".to_owned(), sessions_us + 100.0)].into(),
+            connections: vec![ConnectionCpu::only(0, sessions_us)],
+            result: Window { operations: 200.0, ..window("scan", "range", 100, 1.0) },
+        };
+        let slices = |sessions_us: f64| -> Vec<Slice> {
+            let one = slice(8, 8.0 * (sessions_us + 5.0), Some(8.0 * sessions_us));
+            vec![Slice { client_cpu_us: 8.0 * 4.0, ..one }; 10]
+        };
+        let (base, own) = (slices(20.0), slices(10.0));
+        let found = figures(&one("new", 2000.0), (&own, &base), false);
+        let parts = found.of_parts.unwrap();
+        let close = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-9, "{found:?}");
+        close(parts.rate, 2.0 * 1e6 / 15.0);
+        close(parts.sessions_us, 10.0 / 2.0);
+        close(parts.client_us, 4.0 / 2.0);
+        close(found.cpu_us.unwrap(), (10.0 + 1.0) / 2.0);
     }
 
     #[test]

@@ -186,7 +186,7 @@ fn the_document_describes_what_is_exported() {
         let described: Vec<&str> = table.columns.iter().map(|column| column.name).skip(1).collect();
         assert!(table.key.iter().all(|key| *key == "run" || described.contains(key)), "{}", table.name);
         match table.name {
-            "verdicts" | "variance" => {}
+            "verdicts" | "block_ratios" | "variance" => {}
             // The view has only the columns that are in the database.
             "latencies" => {
                 let view = run.flat_columns("latencies").unwrap();
@@ -215,6 +215,21 @@ fn queries(document: &str) -> Vec<(String, String)> {
         Some((heading.to_owned(), sql.split_once("```")?.0.to_owned()))
     };
     section.split("\n### ").filter_map(heading_and_sql).collect()
+}
+
+#[test]
+fn ratios_of_blocks_have_the_verdicts_as_their_mean() {
+    let found = Exported::new().query(
+        "SELECT v.ratio, v.blocks, exp(avg(ln(b.ratio))) AS mean, count(*) AS counted
+           FROM 'verdicts.parquet' v JOIN 'block_ratios.parquet' b USING (run, arm, step, detector)
+          WHERE v.detector IN ('rate', 'cost') GROUP BY ALL",
+    );
+    assert!(found.len() > 5, "{found:?}");
+    for one in found {
+        let ratio = |key: &str| one[key].as_f64().unwrap();
+        assert!((ratio("mean") / ratio("ratio") - 1.0).abs() < 1e-9, "{one}");
+        assert_eq!(one["blocks"], one["counted"], "{one}");
+    }
 }
 
 #[test]

@@ -285,15 +285,20 @@ fn reliability(judged: &Judged<'_>) -> String {
 fn measured_in(judged: &Judged<'_>) -> String {
     let is_meant = |one: &&Verdict| one.detector.is_rate_or_cost();
     let of_arms = judged.measured().flat_map(|arm| judged.verdicts.of_arm(arm).filter(is_meant));
-    let blocks: Vec<usize> = of_arms.map(|one| one.blocks_measured).collect();
+    let verdicts: Vec<&Verdict> = of_arms.collect();
+    let blocks: Vec<usize> = verdicts.iter().map(|one| one.blocks_measured).collect();
+    let until = match verdicts.iter().any(|one| one.blocks_measured > one.blocks) {
+        true => format!("; verdicts, rates and costs rest on the {} until the last look", judged.samples()),
+        false => String::new(),
+    };
     match (blocks.iter().min(), blocks.iter().max()) {
         (Some(least), Some(most)) if least < most => {
             let blocks = counted(*most, judged.sample());
-            format!("Tests were measured on arms and base in {least} to {blocks}")
+            format!("Tests were measured on arms and base in {least} to {blocks}{until}")
         }
         (_, most) => {
             let all = most.copied().unwrap_or(judged.verdicts.blocks_done);
-            format!("Every test was measured on every arm in {}", counted(all, judged.sample()))
+            format!("Every test was measured on every arm in {}{until}", counted(all, judged.sample()))
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::background::MARK;
 use crate::comparison::{Comparison, StepKind, numbered};
 use crate::document::{Cell, Column, Table};
 use crate::number;
-use crate::tables::footnotes::{self, MISLEADS};
+use crate::tables::footnotes;
 
 /// The table of all arms, base first.
 pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
@@ -26,18 +26,13 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     let mut table = Table::new(id, title, columns, 1);
     for step in &steps {
         let cells = all.iter().map(|arm| {
-            let mark = match (arm.missed(&step.name), comparison.pair(*arm).rates_mislead(&step.name)) {
-                (true, _) => MARK,
-                (_, true) => MISLEADS,
-                _ => "",
-            };
+            let mark = if arm.missed(&step.name) { MARK } else { "" };
             let text = |rate: f64| format!("{mark}{}", number::rate(rate));
             Cell::printed(arm.rate(&step.name), text)
         });
         table.row_in(&step.group.title, cells.chain([Cell::words(&*step.name)]).collect());
     }
     table.footnotes = footnotes::of_rate_table(comparison, &steps);
-    table.footnotes.extend(footnotes::of_totals(comparison));
-    table.footnotes.extend(footnotes::of_misleading(comparison, &steps));
+    table.footnotes.extend(footnotes::of_rates_in_blocks(comparison));
     table
 }

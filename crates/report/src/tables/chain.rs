@@ -40,7 +40,7 @@ pub(crate) fn table(comparison: &Comparison<'_>) -> Option<Table> {
     });
     let steps = comparison.steps(StepKind::Tests);
     let mut table = ratios(comparison, "chain", "Adjacent versions", &pairs, columns.collect(), &steps);
-    if footnotes::of_totals(comparison).is_some() {
+    if footnotes::has_blocks(comparison) {
         let note = "quotients of rQPS; verdicts on adjacent versions, in section arrivals, are of the ratios of blocks";
         table.footnotes.push(note.to_owned());
     }

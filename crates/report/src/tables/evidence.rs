@@ -27,7 +27,7 @@
 //! | `arm`, `test` | what the row is about |
 
 use rqps_model::Digits;
-use rqps_stats::{Verdict, ratios_of_blocks};
+use rqps_stats::{Verdict, blocks_of};
 use rqps_verdicts::Agreement;
 
 use crate::comparison::Comparison;
@@ -77,8 +77,8 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         Cell::printed(Some(value), |value| Digits::of_ratio((one.low, one.high), 5).text(value))
     };
     let by_block = |one: &Verdict| {
-        let ratios = ratios_of_blocks(&judged.verdicts.experiment, one);
-        ratios.into_iter().map(|ratio| number::significant(ratio, 6)).collect::<Vec<_>>().join(" ")
+        let blocks = blocks_of(&judged.verdicts.experiment, one);
+        blocks.into_iter().map(|of| number::significant(of.ratio, 6)).collect::<Vec<_>>().join(" ")
     };
     let figures: [Figure<'_, &Verdict>; 20] = [
         (Column::words("verdict"), &|one| Cell { tint: Tint::None, ..words::verdict_cell(one) }),

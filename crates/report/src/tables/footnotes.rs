@@ -8,9 +8,6 @@ use crate::comparison::{ComparedArm, Comparison, Missing, TestStep};
 use crate::tables::left_out;
 use crate::words;
 
-/// Marks a rate whose quotient with base's is not what the verdict has.
-pub(crate) const MISLEADS: &str = "~";
-
 /// Names listed before "and N more".
 const NAMES_MAX: usize = 6;
 
@@ -22,7 +19,6 @@ pub(crate) fn of_steps(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<S
 /// All footnotes of a table of rates.
 pub(crate) fn of_rate_table(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<String> {
     let mut notes = of_steps(comparison, steps);
-    notes.extend(of_fewer_windows(comparison, steps));
     notes.extend(of_background(comparison, steps));
     notes.extend(of_rates(comparison, steps));
     notes
@@ -79,25 +75,26 @@ pub(crate) fn of_fewer_windows(comparison: &Comparison<'_>, steps: &[TestStep]) 
     comparison.arms.iter().filter_map(fewer).collect()
 }
 
-/// In blocks, why rates and costs divide to other ratios than rQPS and verdicts have.
-pub(crate) fn of_totals(comparison: &Comparison<'_>) -> Option<String> {
-    let has_blocks = |run: &rqps_store::Run| rqps_verdicts::has_blocks(run);
-    comparison.runs().into_iter().any(has_blocks).then(|| {
-        "rates and costs are totals over all windows; rQPS and the ratios of verdicts are means of the ratios of \
-         blocks (or passes, repeats) that both arms have side by side, without the most extreme slices. They differ \
-         from the quotients of these totals: little on a quiet host, much on a busy one, or where an arm lacks such a \
-         block"
+/// Whether figures rest on blocks.
+pub(crate) fn has_blocks(comparison: &Comparison<'_>) -> bool {
+    comparison.runs().into_iter().any(rqps_verdicts::has_blocks)
+}
+
+/// In blocks, what rates are.
+pub(crate) fn of_rates_in_blocks(comparison: &Comparison<'_>) -> Option<String> {
+    has_blocks(comparison).then(|| {
+        "rates: base's is the mean over the blocks (or passes, repeats) of the verdict, without the most extreme slices; \
+         that of another arm is base's times rQPS"
             .to_owned()
     })
 }
 
-/// What [`MISLEADS`] means, if any figure has it.
-pub(crate) fn of_misleading(comparison: &Comparison<'_>, steps: &[TestStep]) -> Option<String> {
-    let mut pairs = comparison.pairs().filter(|pair| steps.iter().any(|step| pair.rates_mislead(&step.name)));
-    pairs.next().map(|_| {
-        format!(
-            "{MISLEADS} : divided by base's rate it lies outside the interval of rQPS; compare arms by rQPS"
-        )
+/// In blocks, what costs are.
+pub(crate) fn of_costs_in_blocks(comparison: &Comparison<'_>) -> Option<String> {
+    has_blocks(comparison).then(|| {
+        "cpu_us/o and rates: base's are means over the blocks (or passes, repeats) of the verdict, without the most extreme \
+         slices; those of another arm are base's times the verdict's ratio. The others are totals over all windows"
+            .to_owned()
     })
 }
 

@@ -9,12 +9,12 @@
 //! | `dbms` | the variant |
 //! | `test` | the test; listed if its rounded rQPS is 0.95 or less, or 1.05 or more |
 
-use rqps_model::{Metric, part_of};
+use rqps_model::part_of;
 
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
 use crate::number;
-use crate::per_op::{CPU, Cost, PerOp, SERVER_CPU};
+use crate::per_op::{CPU, PerOp, SERVER_CPU};
 use crate::tables::{conditions, disturbed, doubts, relative};
 use crate::words;
 
@@ -109,11 +109,7 @@ fn far_tests<'a>(comparison: &Comparison<'a>, steps: &[TestStep]) -> Table {
         far.truncate(ROWS_MAX);
     }
     let cost_ratio = |column: &PerOp, arm: &ComparedArm<'_>, step: &TestStep| {
-        column.relative(cost(&comparison.base, &step.name).as_ref(), cost(arm, &step.name).as_ref())
-    };
-    let server_ratio = |arm: &ComparedArm<'a>, step: &TestStep| {
-        let of_verdicts = comparison.pair(*arm).of_verdicts(&step.name, Metric::CpuUs);
-        of_verdicts.map_or_else(|| cost_ratio(&SERVER_CPU, arm, step), |ratio| Cell::fixed(Some(ratio), 2))
+        column.relative(comparison.base.cost(&step.name).as_ref(), arm.cost(&step.name).as_ref())
     };
     let figures: [Figure<'_, (f64, ComparedArm<'a>, &TestStep)>; 6] = [
         (Column::number("rQPS", "rqps"), &|(ratio, ..)| Cell::fixed(Some(*ratio), 2)),
@@ -121,7 +117,9 @@ fn far_tests<'a>(comparison: &Comparison<'a>, steps: &[TestStep]) -> Table {
             Cell::number((number::points(*ratio) - 100) as f64, number::points_change(*ratio))
         }),
         (Column::number("cpu/o", "cpu_per_op_ratio"), &|(_, arm, step)| cost_ratio(&CPU, arm, step)),
-        (Column::number("cpu_us/o", "cpu_us_per_op_ratio"), &|(_, arm, step)| server_ratio(arm, step)),
+        (Column::number("cpu_us/o", "cpu_us_per_op_ratio"), &|(_, arm, step)| {
+            cost_ratio(&SERVER_CPU, arm, step)
+        }),
         (Column::words("dbms"), &|(_, arm, _)| Cell::words(arm.label())),
         (Column::words("test"), &|(.., step)| Cell::words(&*step.name)),
     ];
@@ -146,8 +144,4 @@ fn far_tests<'a>(comparison: &Comparison<'a>, steps: &[TestStep]) -> Table {
 /// Logarithmic distance of a ratio from 1: 0.5 and 2 are equally far.
 fn distance(ratio: f64) -> f64 {
     ratio.ln().abs()
-}
-
-fn cost<'a>(arm: &ComparedArm<'a>, step: &str) -> Option<Cost<'a>> {
-    arm.window(step).ok().map(Cost::from)
 }

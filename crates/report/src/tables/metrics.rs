@@ -18,8 +18,8 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
     let mut steps: Vec<&TestStep> = steps.iter().collect();
     steps.sort_by_key(|step| units.iter().position(|(_, tests)| tests.contains(&step.name.as_str())));
     // Once, not below each table.
-    let totals = footnotes::of_totals(comparison).filter(|_| !steps.is_empty());
-    let mut blocks: Vec<Block> = totals.into_iter().map(Block::Text).collect();
+    let note = footnotes::of_costs_in_blocks(comparison).filter(|_| !steps.is_empty());
+    let mut blocks: Vec<Block> = note.into_iter().map(Block::Text).collect();
     if which == StepKind::Tests
         && comparison.arms.iter().any(|arm| arm.load().is_some())
         && comparison.shows_all()
@@ -33,7 +33,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
         notes.extend(footnotes::of_rates(comparison, step_only));
         notes.extend(footnotes::of_background(comparison, step_only));
         let named = (step.name.as_str(), with_rate);
-        blocks.extend(tables(comparison, named, notes, |arm| arm.window(&step.name).ok().map(Cost::from)));
+        blocks.extend(tables(comparison, named, notes, |arm| arm.cost(&step.name)));
     }
     keep_footnotes_once(&mut blocks);
     Ok(blocks)
@@ -49,9 +49,7 @@ fn tables<'a>(
     let headings = || columns.iter().map(|column| column.column()).chain([Column::words("dbms")]).collect();
     let title = format!("{test}: absolute");
     let mut absolute = Table::new("per_op", title, headings(), 1).about("test", test);
-    // Of several windows, these are not the ratios of verdicts.
-    let of = if footnotes::of_totals(comparison).is_some() { "totals " } else { "" };
-    let title = format!("{test}: {of}relative to the first row");
+    let title = format!("{test}: relative to the first row");
     let mut relative = Table::new("per_op_relative", title, headings(), 1).about("test", test);
     let base = cost(&comparison.base);
     for arm in comparison.base_first() {

@@ -17,37 +17,47 @@ use rqps_store::{Run, Window};
 
 use crate::comparison::{ComparedArm, Comparison, StepKind, TestStep};
 use crate::document::{Cell, Column, Figure, Table, cells};
+use crate::number;
 use crate::tables::{footnotes, host};
 use crate::words;
 
 /// The unit of tests of TPROC-C.
 pub(crate) const NEW_ORDERS: &str = "new_orders";
 
+/// A step on an arm.
+struct OfArm<'a> {
+    window: Option<&'a Window>,
+    /// Its rate over the total of its windows.
+    scale: f64,
+    run: &'a Run,
+}
+
 /// One row per test and arm.
 pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
-    let per_second = |window: &Option<&Window>, count: fn(&Window) -> Option<u64>| {
-        Cell::rate(window.and_then(|window| window.per_second(count(window)?)))
+    let per_second = |one: &OfArm<'_>, count: fn(&Window) -> Option<u64>| {
+        let total = |window: &Window| Some(one.scale * window.per_second(count(window)?)?);
+        Cell::rate(one.window.and_then(total))
     };
     let number = |number: Option<u64>| number.map_or_else(Cell::missing, Cell::count);
     let count = |window: &Option<&Window>, count: fn(&Window) -> Option<u64>| number(window.and_then(count));
     let noop = |window: &Window| Some(100.0 * window.noop_statements? as f64 / window.statements? as f64);
-    let figures: [Figure<'_, (Option<&Window>, &Run)>; 9] = [
-        (Column::number(format!("{}s", words::client_noun(comparison.base.run)), "clients"), &|(one, _)| {
+    let figures: [Figure<'_, OfArm<'_>>; 9] = [
+        (Column::number(format!("{}s", words::client_noun(comparison.base.run)), "clients"), &|one| {
             // An imported result may not tell.
-            count(one, |window| Some(u64::from(window.clients)).filter(|clients| *clients > 0))
+            count(&one.window, |window| Some(u64::from(window.clients)).filter(|clients| *clients > 0))
         }),
-        (Column::number("events/s", "events_per_s"), &|(one, _)| per_second(one, |window| window.events)),
-        (Column::number("queries/s", "queries_per_s"), &|(one, _)| per_second(one, |window| window.queries)),
-        (Column::number("working/s", "working_statements_per_s"), &|(one, _)| {
+        (Column::number("events/s", "events_per_s"), &|one| per_second(one, |window| window.events)),
+        (Column::number("queries/s", "queries_per_s"), &|one| per_second(one, |window| window.queries)),
+        (Column::number("working/s", "working_statements_per_s"), &|one| {
             per_second(one, |window| window.statements_working)
         }),
-        (Column::number("no-op %", "noop_percent"), &|(one, _)| Cell::fixed(one.and_then(noop), 1)),
-        (Column::number("rows/s", "rows_per_s"), &|(one, _)| per_second(one, |window| window.rows)),
-        (Column::number("retries", "retries"), &|(one, run)| {
-            number(one.and_then(|window| retried(run, window)))
+        (Column::number("no-op %", "noop_percent"), &|one| Cell::fixed(one.window.and_then(noop), 1)),
+        (Column::number("rows/s", "rows_per_s"), &|one| per_second(one, |window| window.rows)),
+        (Column::number("retries", "retries"), &|one| {
+            number(one.window.and_then(|window| retried(one.run, window)))
         }),
-        (Column::number("errors", "errors"), &|(one, _)| count(one, |window| window.errors)),
-        (Column::number("seconds", "seconds"), &|(one, _)| Cell::fixed(one.and_then(Window::known_s), 1)),
+        (Column::number("errors", "errors"), &|one| count(&one.window, |window| window.errors)),
+        (Column::number("seconds", "seconds"), &|one| Cell::fixed(one.window.and_then(Window::known_s), 1)),
     ];
     let columns = figures.iter().map(|(column, _)| column.clone());
     let columns = columns.chain([Column::words("dbms"), Column::words("test")]).collect();
@@ -56,13 +66,15 @@ pub(crate) fn table(comparison: &Comparison<'_>, which: StepKind) -> Table {
     for step in &steps {
         for arm in comparison.base_first() {
             let window = arm.window(&step.name).ok().map(|window| &window.result);
-            let mut row = cells(&figures, &(window, arm.run));
+            let scale = number::ratio(arm.rate(&step.name), window.and_then(Window::rate)).unwrap_or(1.0);
+            let mut row = cells(&figures, &OfArm { window, scale, run: arm.run });
             row.extend([Cell::words(arm.label()), Cell::words(&*step.name)]);
             table.row_in(&step.group.title, row);
             table.footnotes.extend(retries(&arm, step));
         }
     }
     table.footnotes.extend(footnotes::of_steps(comparison, &steps));
+    table.footnotes.extend(footnotes::of_rates_in_blocks(comparison));
     table
 }
 

@@ -19,8 +19,15 @@ use crate::document::{Block, Cell, Column, Figure, Table, cells};
 use crate::tables::rates::{NEW_ORDERS, retried};
 use crate::tables::{footnotes, host};
 
-/// A window, its rate relative to the base's, and its run.
-type Relative<'a> = (&'a Recorded<Window>, Option<f64>, &'a Run);
+/// A step on an arm.
+struct OfArm<'a> {
+    window: &'a Recorded<Window>,
+    /// New orders per second.
+    rate: Option<f64>,
+    /// The rate relative to the base's.
+    relative: Option<f64>,
+    run: &'a Run,
+}
 
 /// Most windows with violated conditions that are named.
 const VIOLATED_MAX: usize = 3;
@@ -149,31 +156,26 @@ fn violated_in(arm: ComparedArm<'_>, window: &Recorded<Window>) -> String {
 
 /// One row per test and arm.
 fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
-    let count = |(window, ..): &Relative<'_>, kind: &str| {
-        Cell::fixed(window.metric(&format!("transactions_{kind}")), 0)
-    };
-    let per_minute = |count: f64, window: &Window| {
-        let minutes = window.elapsed_s() / 60.0;
-        (minutes > 0.0).then(|| count / minutes)
-    };
-    let nopm = |window: &Recorded<Window>| per_minute(window.result.operations, &window.result);
-    let figures: [Figure<'_, Relative<'_>>; 10] = [
-        (Column::number("NOPM", "nopm"), &|(window, ..)| Cell::fixed(nopm(window), 0)),
-        (Column::number("relative", "relative"), &|(_, relative, _)| Cell::fixed(*relative, 2)),
-        (Column::number("TPM", "tpm"), &|(window, ..)| {
-            let events = window.result.events.map(|events| events as f64);
-            Cell::fixed(events.and_then(|events| per_minute(events, &window.result)), 0)
+    let count =
+        |one: &OfArm<'_>, kind: &str| Cell::fixed(one.window.metric(&format!("transactions_{kind}")), 0);
+    let per_minute = |one: &OfArm<'_>| one.rate.map(|per_s| 60.0 * per_s);
+    let figures: [Figure<'_, OfArm<'_>>; 10] = [
+        (Column::number("NOPM", "nopm"), &|one| Cell::fixed(per_minute(one), 0)),
+        (Column::number("relative", "relative"), &|one| Cell::fixed(one.relative, 2)),
+        (Column::number("TPM", "tpm"), &|one| {
+            let result = &one.window.result;
+            let all =
+                per_minute(one).zip(result.events).map(|(new, all)| new * all as f64 / result.operations);
+            Cell::fixed(all, 0)
         }),
-        (Column::number("new-order", "new_order"), &|pair| count(pair, "new_order")),
-        (Column::number("payment", "payment"), &|pair| count(pair, "payment")),
-        (Column::number("delivery", "delivery"), &|pair| count(pair, "delivery")),
-        (Column::number("stock-level", "stock_level"), &|pair| count(pair, "stock_level")),
-        (Column::number("order-status", "order_status"), &|pair| count(pair, "order_status")),
-        (Column::number("rolled back", "new_order_rolled_back"), &|pair| {
-            count(pair, "new_order_rolled_back")
-        }),
-        (Column::number("retries", "retries"), &|(window, _, run)| {
-            retried(run, &window.result).map_or_else(Cell::missing, Cell::count)
+        (Column::number("new-order", "new_order"), &|one| count(one, "new_order")),
+        (Column::number("payment", "payment"), &|one| count(one, "payment")),
+        (Column::number("delivery", "delivery"), &|one| count(one, "delivery")),
+        (Column::number("stock-level", "stock_level"), &|one| count(one, "stock_level")),
+        (Column::number("order-status", "order_status"), &|one| count(one, "order_status")),
+        (Column::number("rolled back", "new_order_rolled_back"), &|one| count(one, "new_order_rolled_back")),
+        (Column::number("retries", "retries"), &|one| {
+            retried(one.run, &one.window.result).map_or_else(Cell::missing, Cell::count)
         }),
     ];
     let columns = figures.iter().map(|(column, _)| column.clone());
@@ -186,12 +188,13 @@ fn table(comparison: &Comparison<'_>, which: StepKind) -> Option<Block> {
             else {
                 continue;
             };
-            let mut row = cells(&figures, &(window, comparison.pair(arm).ratio(&step.name), arm.run));
+            let (rate, relative) = (arm.rate(&step.name), comparison.pair(arm).ratio(&step.name));
+            let mut row = cells(&figures, &OfArm { window, rate, relative, run: arm.run });
             row.extend([Cell::words(arm.label()), Cell::words(&*step.name)]);
             table.row_in(&step.group.title, row);
         }
     }
     table.footnotes.extend(footnotes::of_fewer_windows(comparison, &comparison.steps(which)));
-    table.footnotes.extend(footnotes::of_totals(comparison));
+    table.footnotes.extend(footnotes::of_rates_in_blocks(comparison));
     table.block()
 }

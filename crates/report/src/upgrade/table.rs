@@ -3,7 +3,7 @@
 use rqps_stats::{Class, Detector, Verdict};
 use rqps_verdicts::{EventLatency, VarianceRow};
 
-use super::{NAMES_MAX, Upgrade};
+use super::Upgrade;
 use crate::document::{Cell, Column, Table};
 use crate::histograms::{QUANTILES, is_known};
 use crate::tables::verdicts::{COST_DECIMALS_MAX, RATE_DECIMALS_MAX, confidences};
@@ -63,27 +63,10 @@ impl Upgrade<'_, '_> {
         table.footnotes.push(
             "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
              names. likely: a change that is not established. p50, p95, p99: latency of an event over all windows, \
-             missing where there are too few events; without intervals"
+             interrupted ones too, so that it may have another ratio than rQPS; missing where there are too few events"
                 .to_owned(),
         );
-        table.footnotes.push(self.means(lines));
         table
-    }
-
-    /// Why latencies, and figures beside causes, divide to other ratios than verdicts have.
-    fn means(&self, lines: &[Line<'_>]) -> String {
-        let pair = self.comparison.find(self.new_arm()).map(|arm| self.comparison.pair(*arm));
-        let misleads = |line: &&Line<'_>| pair.as_ref().is_some_and(|pair| pair.rates_mislead(line.test));
-        let tests: Vec<&str> = lines.iter().filter(misleads).map(|line| line.test).collect();
-        let most = match tests.is_empty() {
-            true => String::new(),
-            false => format!(", most on {}", words::names(&tests, NAMES_MAX)),
-        };
-        format!(
-            "rQPS and cost/op are means of the ratios of blocks; latencies and figures of causes, over all windows, \
-             have other ratios, by little on a quiet host and by much on a busy one{most}: for how much, take rQPS and \
-             cost/op"
-        )
     }
 
     /// All in one list, with a mark in place of each verdict and both versions' percentiles in one column.
@@ -132,9 +115,9 @@ impl Upgrade<'_, '_> {
                 .to_owned(),
             format!(
                 "rQPS: rate / the old version's. cost/op: {metric} per operation / the old version's. p50, p95, p99: \
-                 latency in microseconds, old→new (k: thousands)"
+                 latency in microseconds over all windows, old→new (k: thousands), interrupted ones too, so that it \
+                 may have another ratio than rQPS"
             ),
-            self.means(lines),
         ]);
         table
     }
