@@ -21,6 +21,7 @@ pub mod log_tail;
 mod maven;
 pub mod mysql;
 mod obtain;
+mod page_cache;
 pub mod plain_file;
 mod postgres;
 mod product;
@@ -42,6 +43,7 @@ pub use obtain::{
     check_known, check_published, check_sources, compile, copies, foresee, install, install_from,
     list_builds, published, releases, resolve, resolve_watched,
 };
+pub use page_cache::drop_from_page_cache;
 pub use plain_file::{file_meant, open_file, read_text, with_file_meant};
 pub use source::flavour::shipped_flavours;
 pub use source::git::{Commit, commits};

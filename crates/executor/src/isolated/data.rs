@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::spec::{server_spec, session_cpus};
 use crate::system::System;
-use rqps_builds::{CpuSet, Pinned, pin_this_thread};
+use rqps_builds::{CpuSet, Pinned, drop_from_page_cache, pin_this_thread};
 use rqps_servers::{HowCopied, Instrument, ServerSpec};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -135,6 +135,8 @@ impl Data {
         }
         let specs: Vec<(usize, ServerSpec)> =
             arms.iter().map(|(arm, options)| (*arm, self.spec(blocks, *arm, options))).collect();
+        // Where a build's code lies in memory moves its figures; in each block it lies elsewhere.
+        specs.iter().for_each(|(_, spec)| drop_from_page_cache(&spec.build));
         let stop = control.stop;
         let works = specs.iter().map(|(arm, spec)| {
             let system = blocks.setup.ingredients[*arm].system;
