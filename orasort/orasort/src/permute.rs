@@ -35,15 +35,7 @@ pub(crate) fn apply<T>(both: &mut [Entry], items: &mut [T]) {
     let (rows, free) = both.split_at_mut(len.div_ceil(4));
     let rows = &mut rows_of(rows)[..len];
     if let Some(copy) = room::<T>(free, len) {
-        for (place, row) in copy.iter_mut().zip(rows) {
-            let item = &items[*row as usize];
-            // SAFETY: `item` is valid to read. It is not dropped twice: the copies replace all items below, and
-            // nothing in between can panic, for every row is a position of `items`.
-            *place = MaybeUninit::new(unsafe { core::ptr::read(item) });
-        }
-        // SAFETY: `copy` has `len` items, each row once, since rows are a permutation; the two do not overlap.
-        unsafe { core::ptr::copy_nonoverlapping(copy.as_ptr().cast::<T>(), items.as_mut_ptr(), len) };
-        return;
+        return gather(items, rows, copy);
     }
     for start in 0..len {
         let mut position = start;
