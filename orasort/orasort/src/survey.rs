@@ -134,7 +134,7 @@ pub(crate) enum Shape {
 }
 
 /// From so many keys on it pays to ask for runs before the first one is gone through.
-const RUNS_FROM: usize = if cfg!(miri) { 256 } else { 16 << 10 };
+const RUNS_FROM: usize = if cfg!(miri) { 256 } else { 8 << 10 };
 
 /// Whether keys are likely to be made of runs, the first of which is in the order that is asked for.
 pub(crate) fn are_runs<K: Keys + ?Sized>(keys: &K, order: Order) -> bool {
