@@ -2,7 +2,7 @@
 
 use rqps_explain::{Cause, Decomposition, ExplainRequest, Explanation, Finding, Part, Word};
 use rqps_model::counted;
-use rqps_stats::{Metric, Tag, Verdict};
+use rqps_stats::{Tag, Verdict};
 use rqps_store::Run;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
