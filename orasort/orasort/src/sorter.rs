@@ -148,8 +148,8 @@ impl Sorter {
         permute::apply(self.scratch.both_sides(len), items);
     }
 
-    /// Brings items into the order of the rows that `argsort` writes, unless it says that it did not. What it sorts with
-    /// the sorter it is given are few: the memory for rows is kept, that for those is not.
+    /// Brings items into the order of the rows that `argsort` writes, unless it says that it did not. What it sorts
+    /// with the sorter it is given are few: the memory for rows is kept, that for those is not.
     fn sort_by_rows<T>(
         &mut self,
         items: &mut [T],
