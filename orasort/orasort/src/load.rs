@@ -194,8 +194,6 @@ macro_rules! by_level {
     )*};
 }
 
-pub(crate) use by_level;
-
 by_level! {
     /// Makes what is sorted for rows `first` and so on. Weakens the window where a key does not fit. None if one can't
     /// be made; then those before are of no use.

@@ -51,19 +51,15 @@ pub(crate) fn apply<T>(both: &mut [Entry], items: &mut [T]) {
 }
 
 /// Brings items into the order of `rows`, a permutation: item `rows[p]` comes to position p. `copy` is as long.
-///
-/// Items are found in the copy, not put there one by one: of many it is in large pages, where what lies anywhere is
-/// found sooner.
 pub(crate) fn gather<T>(items: &mut [T], rows: &[u32], copy: &mut [MaybeUninit<T>]) {
     assert!(items.len() == rows.len() && items.len() == copy.len(), "one row for each item");
-    // SAFETY: there are as many places for copies as items, and the two do not overlap.
-    unsafe { core::ptr::copy_nonoverlapping(items.as_ptr(), copy.as_mut_ptr().cast::<T>(), items.len()) };
-    for (item, row) in items.iter_mut().zip(rows) {
-        // SAFETY: every place of the copy was written to. Items are replaced without being dropped and copies are
-        // never dropped, so at the end each item is there once, for rows are a permutation: so none is too large
-        // either, and nothing in between can panic.
-        unsafe { core::ptr::copy_nonoverlapping(copy[*row as usize].as_ptr(), item, 1) };
+    for (place, row) in copy.iter_mut().zip(rows) {
+        // SAFETY: the item is valid to read. It is not dropped twice: a copy is never dropped, and if a row were none,
+        // the items would be as they were.
+        *place = MaybeUninit::new(unsafe { core::ptr::read(&items[*row as usize]) });
     }
+    // SAFETY: there are as many copies as items, each item once, since rows are a permutation; the two do not overlap.
+    unsafe { core::ptr::copy_nonoverlapping(copy.as_ptr().cast::<T>(), items.as_mut_ptr(), items.len()) };
 }
 
 /// Up to so many items are moved one by one: a call of the library takes longer.

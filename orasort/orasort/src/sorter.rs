@@ -105,20 +105,20 @@ impl Sorter {
         key: &F,
         options: Options,
     ) {
-        let shape = shape_of(&ByKey { items: &*items, key }, options.order);
-        if shape == Shape::Nearly
-            && self.sort_by_rows(items, |sorter, items, rows| {
-                sorter.argsort_nearly(&ByKey { items, key }, in_order, options.order, rows)
-            })
-        {
-            return;
+        let keys = ByKey { items: &*items, key };
+        let shape = shape_of(&keys, options.order);
+        if shape == Shape::Nearly {
+            let mut own = Scratch::new();
+            let (rows, copy) = own.places_and_room(items.len());
+            if self.argsort_nearly(&keys, in_order, options.order, rows) {
+                return permute::gather(items, rows, copy);
+            }
         }
         if shape != Shape::Mixed {
             // The library's stable sort merges runs.
             let stable = options.stable || shape != Shape::Repeats;
             return sort_as_std(items, key, Options { stable, ..options });
         }
-        let keys = ByKey { items: &*items, key };
         match survey(&keys) {
             Advice::Dominant(row) if !options.stable => return self.sort_around(items, row, key, options),
             Advice::Sort(rows) if is_for_std(&keys, &rows) => return sort_as_std(items, key, options),
@@ -130,11 +130,10 @@ impl Sorter {
             }
             Advice::Sort(_) => {}
             advice => {
-                self.sort_by_rows(items, |sorter, items, rows| {
-                    sorter.argsort_advised(&ByKey { items, key }, &advice, options, rows);
-                    true
-                });
-                return;
+                let mut own = Scratch::new();
+                let (rows, copy) = own.places_and_room(items.len());
+                self.argsort_advised(&keys, &advice, options, rows);
+                return permute::gather(items, rows, copy);
             }
         }
         let len = items.len();
@@ -146,21 +145,6 @@ impl Sorter {
             permute::keep_rows(&mut sides, &range);
         }
         permute::apply(self.scratch.both_sides(len), items);
-    }
-
-    /// Brings items into the order of the rows that `argsort` writes, unless it says that it did not. What it sorts
-    /// with the sorter it is given are few: the memory for rows is kept, that for those is not.
-    fn sort_by_rows<T>(
-        &mut self,
-        items: &mut [T],
-        argsort: impl FnOnce(&mut Sorter, &[T], &mut [u32]) -> bool,
-    ) -> bool {
-        let (rows, copy) = self.scratch.places_and_room(items.len());
-        let is_done = argsort(&mut Sorter::new(), items, rows);
-        if is_done {
-            permute::gather(items, rows, copy);
-        }
-        is_done
     }
 
     /// Sorts items of which many have the key of one of them: those are only put aside.
@@ -390,7 +374,7 @@ impl Sorter {
         options: Options,
         rows: &mut [u32],
     ) {
-        few::argsort(keys, values, rows, |others| self.argsort_others(others, options));
+        few::argsort(keys, values, options.order, rows, |others| self.argsort_others(others, options));
     }
 
     fn argsort_mixed<K: Keys + ?Sized>(&mut self, keys: &K, options: Options, rows: &mut [u32]) {

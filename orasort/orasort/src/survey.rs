@@ -9,7 +9,7 @@ use core::cmp::Ordering;
 
 use crate::Order;
 use crate::bytes::common_prefix;
-use crate::few::{Table, may_be_many, values_max};
+use crate::few::{Table, VALUES_MAX};
 use crate::keys::Keys;
 
 /// Keys that are looked at: so many, or more of larger inputs.
@@ -98,8 +98,7 @@ fn are_grouped<K: Keys + ?Sized>(keys: &K, rows: &[usize]) -> bool {
 /// Rows of the values of so many keys, an even number, if there are few values and most keys are likely to
 /// have one of them. Else what is gained by the values does not pay for looking every key up.
 fn few_values<K: Keys + ?Sized>(keys: &K, count: usize) -> Option<Vec<usize>> {
-    let most = values_max(keys.len()).min(count);
-    let mut table = Table::for_values(most);
+    let mut table = Table::for_values(VALUES_MAX);
     let mut values = Vec::new();
     let mut hits = 0;
     for number in 0..count {
@@ -110,14 +109,12 @@ fn few_values<K: Keys + ?Sized>(keys: &K, count: usize) -> Option<Vec<usize>> {
             hits += usize::from(is_second);
         } else {
             values.push(row);
-            if values.len() == most {
+            if values.len() == VALUES_MAX {
                 return None;
             }
         }
     }
-    // Where there may be many values the sample has met few of them.
-    let hits_min = if may_be_many(keys.len()) { count / 4 } else { 7 * count / 16 };
-    (hits >= hits_min).then_some(values)
+    (16 * hits >= 7 * count).then_some(values)
 }
 
 /// What neighbours at some places tell of the order of keys.
