@@ -82,7 +82,9 @@ fn relation(found: &Quantity, base: &str, less: &str) -> String {
 /// How certain a change is that a verdict does not establish.
 pub(crate) fn likely(verdict: &Verdict) -> String {
     match verdict.tags.contains(&Tag::FewBlocks) {
-        true => format!("likely, not established: so in all {} blocks, too few for a count", verdict.blocks),
+        true => {
+            format!("likely, not established: seen in all {} blocks, too few for a count", verdict.blocks)
+        }
         false => "likely, not established".to_owned(),
     }
 }

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic like the tests themselves")]
 
-use rqps_plan::isolated::{block, block_seconds};
+use rqps_model::LOADS;
+use rqps_plan::estimate::load_seconds;
+use rqps_plan::isolated::{block, block_seconds, loads_seconds};
 use rqps_plan::{Plan, PlanContext};
 
 fn parse(text: &str) -> Plan {
@@ -49,6 +51,22 @@ fn a_resolved_plan_of_blocks_parses_back_to_itself() {
         assert_eq!(plan, parse(&plan.to_toml().unwrap()));
         assert_eq!(plan.arms.iter().filter(|arm| arm.control).count(), usize::from(control));
     }
+}
+
+#[test]
+fn releases_of_one_major_version_take_one_load() {
+    let loads = |builds: &str, configs: &str| {
+        let plan = parse(&format!(
+            "protocol = \"isolated\"\n[workload]\nrows = 1000\n[isolated]\ncontrol = false\n\
+             [matrix]\nbuilds = [{builds}]\nconfigs = [{configs}]\n"
+        ));
+        loads_seconds(&plan) / load_seconds(&plan) / f64::from(LOADS)
+    };
+    assert_eq!(loads("\"postgres-18\", \"postgres-18.1\"", "\"sized\""), 1.0);
+    assert_eq!(loads("\"postgres-17.1\", \"postgres-18.1\"", "\"sized\""), 2.0);
+    assert_eq!(loads("\"postgres-9.5.3\", \"postgres-9.6.24\"", "\"sized\""), 2.0);
+    assert_eq!(loads("\"mysql-8.0.31\", \"mysql-8.0.42\"", "\"sized\""), 2.0);
+    assert_eq!(loads("\"postgres-18.1\"", "\"sized\", \"sized_async\""), 2.0);
 }
 
 #[test]

@@ -67,6 +67,20 @@ fn less_than_no_waiting_is_told() {
     assert!(told.iter().all(|told| text.contains(told)), "{text}");
 }
 
+/// In three blocks the log is only likely to have grown.
+#[test]
+fn a_count_in_few_blocks_says_how_many_would_do() {
+    with_run(&Spec { blocks: 3, ..spec() }, |run| {
+        let sections = vec![Section::Verdicts];
+        let shown = show(run, &Options { sections, ..Options::default() }).unwrap();
+        let explained = explain_text(run, &ExplainOptions::default()).unwrap();
+        for text in [shown, explained] {
+            let told = "seen in all 3 blocks, too few to establish a change of a count; 5 would do";
+            assert!(text.contains(told), "{text}");
+        }
+    });
+}
+
 /// Of 6 blocks the verdict has 5, and the noise sets quotients of means apart from means of ratios.
 #[test]
 fn what_stands_beside_a_verdict_has_its_ratio() {
