@@ -130,9 +130,7 @@ fn print_classes<'a>(tallies: impl Iterator<Item = (Detector, &'a Tally)>) {
 fn print_levels<'a>(tallies: impl Iterator<Item = (Detector, &'a Tally)>) {
     let heads = LEVELS.map(|level| format!("{:>14}", format!("{} %", 100.0 * level)));
     println!("p at most, seen (expected at most):\n{:<12}{}", "detector", heads.concat());
-    for (detector, tally) in
-        tallies.filter(|(detector, _)| matches!(detector, Detector::Rate | Detector::Cost))
-    {
+    for (detector, tally) in tallies.filter(|(detector, _)| detector.is_rate_or_cost()) {
         let seen = tally.at_most.iter().zip(LEVELS);
         let cells = seen
             .map(|(seen, level)| format!("{:>14}", format!("{seen} ({:.1})", level * tally.all() as f64)));

@@ -35,18 +35,19 @@ impl Busy {
         self.0 >= BUSY
     }
 
-    /// `, up to 1.9 times as long while others use the CPUs as now`; empty on a quiet host.
+    /// `, up to 1.9 times as long while others use the CPUs as they do now`; empty on a quiet host.
     pub fn note(&self) -> String {
         match self.is_busy() {
-            true => format!(", up to {:.1} times as long while others use the CPUs as now", self.0),
+            true => format!(", up to {:.1} times as long while others use the CPUs as they do now", self.0),
             false => String::new(),
         }
     }
 
-    /// `, 9 min on a quiet host: work takes 1.9 times as long while others use the CPUs as now`; empty on a quiet host.
+    /// `, 9 min on a quiet host: work takes 1.9 times as long while others use the CPUs as they do now`; empty on a quiet host.
     pub fn note_of(&self, seconds: f64) -> String {
         let quiet = duration_text(seconds);
-        let longer = format!("work takes {:.1} times as long while others use the CPUs as now", self.0);
+        let longer =
+            format!("work takes {:.1} times as long while others use the CPUs as they do now", self.0);
         if self.is_busy() { format!(", {quiet} on a quiet host: {longer}") } else { String::new() }
     }
 
@@ -67,8 +68,9 @@ mod tests {
 
     #[test]
     fn a_busy_host_is_told_of_and_a_quiet_one_is_not() {
-        assert_eq!(Busy(1.94).note(), ", up to 1.9 times as long while others use the CPUs as now");
-        let note = ", 9 min on a quiet host: work takes 1.9 times as long while others use the CPUs as now";
+        assert_eq!(Busy(1.94).note(), ", up to 1.9 times as long while others use the CPUs as they do now");
+        let note =
+            ", 9 min on a quiet host: work takes 1.9 times as long while others use the CPUs as they do now";
         assert_eq!(Busy(1.94).note_of(540.0), note);
         assert_eq!((Busy(1.1).note(), Busy(1.1).note_of(540.0)), Default::default());
         assert_eq!(Busy(2.0).seconds(100.0, 40.0), 160.0, "windows have their length");

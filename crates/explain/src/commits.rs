@@ -81,6 +81,7 @@ pub(crate) fn wait_more_on_the_first(
     (first, second): (usize, usize),
 ) -> bool {
     let mut sum = Sum::default();
+    // Turns tell the time of commits, which does not matter here.
     windows.of(test, first).iter().for_each(|window| sum.add(window, &Turns::default()));
     durable_logs(windows.run, first).len() > durable_logs(windows.run, second).len() && sum.writes()
 }

@@ -457,10 +457,10 @@ fn totals_of(windows: &Windows<'_>, test: &str, arm: usize) -> Result<BTreeMap<u
             (CACHES, cache.and_then(|cache| cache.value.parse().ok())),
         ];
         let made = made.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        // Cycles have the cold caches of all of a window in them, as the sessions' total has.
-        let cold = parts.map_or(1.0, |parts| operations * parts.sessions_us / of_sessions());
+        // Cycles are counted with the guards, as the sessions' total is: without them both are less by one factor.
+        let without_guards = parts.map_or(1.0, |parts| operations * parts.sessions_us / of_sessions());
         let stored = window.metrics.iter().map(|(name, value)| match name.as_str() {
-            CYCLES => (CYCLES, cold * value),
+            CYCLES => (CYCLES, without_guards * value),
             name => (name, *value),
         });
         // Other clients insert and delete beside the queries: their CPU time is not part of a query's time.

@@ -160,7 +160,7 @@ fn options_that_only_one_version_had_are_told() {
         "Only PostgreSQL 18.1 has, first what can make a difference to tests: io_method = worker, debug_of_developers.",
         "Only PostgreSQL 17.7 was measured with vacuum_defer_cleanup_age = 1000, only PostgreSQL 18.1 was measured with \
          vacuum_buffer_usage_limit = 4MB of the config: these options can be a cause of differences, too.",
-        "interrupted ones too, so that it may have another ratio than rQPS",
+        "interruptions included, so that its ratio may differ from rQPS",
     ] {
         assert!(text.contains(told), "{told}: {text}");
     }

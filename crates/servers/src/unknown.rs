@@ -29,7 +29,7 @@ pub struct UnknownOption {
     pub read_only: bool,
 }
 
-/// Of an option that is [`UnknownOption::read_only`].
+/// What is wrong with an option that is [`UnknownOption::read_only`].
 pub fn cannot_be_set(option: &str) -> String {
     format!("`{option}` cannot be set: it is a read-only variable of the server. Remove it.")
 }

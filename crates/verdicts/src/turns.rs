@@ -193,7 +193,7 @@ mod tests {
         Slice { events, elapsed_us: us, sessions_cpu_us, ..Slice::default() }
     }
 
-    /// The guards, a fifth of the events here, have half of the sessions' CPU time: their caches are cold.
+    /// The guards, a fifth of the events here, have more than half of the sessions' CPU time: their caches are cold.
     #[test]
     fn parts_of_an_operation_leave_the_guards_out() {
         let one = |arm: &str, sessions_us: f64| Recorded {

@@ -237,7 +237,7 @@ fn write_cut_off(folder: &Path, args: &AnswerArgs) -> anyhow::Result<()> {
     write_files(&gate, args).map(drop)
 }
 
-/// Writes the files of a gate that was killed anew: they still say that it was interrupted.
+/// Writes the files that a gate was asked for once more: if it was killed, they still say that it was interrupted.
 fn renew(folder: &Path) -> anyhow::Result<()> {
     let run = RunFolder::open(folder)?;
     if run.state() == Status::Complete || run.folder.in_use_by().is_some() {
@@ -250,7 +250,10 @@ fn renew(folder: &Path) -> anyhow::Result<()> {
         Ok(written) if written.is_empty() => {}
         Ok(written) => out::message(&format!("wrote {}, as the gate was asked to", written.join(", "))),
         Err(error) => {
-            out::message(&format!("warning: a file of the gate is not renewed: {}", crate::chain(&error)));
+            out::message(&format!(
+                "warning: a file that the gate was asked for is not written: {}",
+                crate::chain(&error)
+            ));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `col-N` | rate of the variant that the line `col-N : …` names: queries per second as sysbench counts them (BEGIN and COMMIT are queries); thousand rows per second over all clients for tests that count rows |
+//! | `col-N` | rate of the variant that the line `col-N : …` names: queries per second as sysbench counts them (BEGIN and COMMIT are queries); thousand rows per second over all clients for tests that count rows; in blocks as the verdict gives it |
 //! | `test` | the test; alphabetical within its group |
 
 use crate::background::MARK;

@@ -13,6 +13,7 @@
 //! | `detectable` | smallest change for the worse that would have been detected with 80 % probability |
 //! | `matters` | smallest change that matters |
 //! | `metric`, `arm`, `test` | what the row is about |
+//! | `remarks` | as in the table of verdicts |
 //!
 //! If a program counted instructions, a second table compares them with the CPU time of the windows:
 //!

@@ -12,6 +12,8 @@
 //! | `errors` | errors that were not retried |
 //! | `seconds` | length of the window, warm-up excluded; missing if only its rate is known |
 //! | `dbms`, `test` | the variant and the test |
+//!
+//! In blocks rates are as verdicts give them: totals are scaled to that, all counts of a test alike.
 
 use rqps_store::{Run, Window};
 

@@ -2,7 +2,7 @@
 //!
 //! | column | means |
 //! | --- | --- |
-//! | `NOPM` | committed new orders per minute |
+//! | `NOPM` | committed new orders per minute, in blocks as the verdict gives them |
 //! | `relative` | `NOPM` relative to the base's; of blocks or passes, the rQPS of those that both have |
 //! | `TPM` | transactions of all kinds per minute |
 //! | `new-order` to `rolled back` | transactions of each kind; new orders that were rolled back are not among the others |

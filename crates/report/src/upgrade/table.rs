@@ -63,7 +63,7 @@ impl Upgrade<'_, '_> {
         table.footnotes.push(
             "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
              names. likely: a change that is not established. p50, p95, p99: latency of an event over all windows, \
-             interrupted ones too, so that it may have another ratio than rQPS; missing where there are too few events"
+             interruptions included, so that its ratio may differ from rQPS; missing where there are too few events"
                 .to_owned(),
         );
         table
@@ -115,8 +115,8 @@ impl Upgrade<'_, '_> {
                 .to_owned(),
             format!(
                 "rQPS: rate / the old version's. cost/op: {metric} per operation / the old version's. p50, p95, p99: \
-                 latency in microseconds over all windows, old→new (k: thousands), interrupted ones too, so that it \
-                 may have another ratio than rQPS"
+                 latency in microseconds over all windows, old→new (k: thousands), interruptions included, so that \
+                 its ratio may differ from rQPS"
             ),
         ]);
         table
