@@ -43,7 +43,8 @@ impl Busy {
         }
     }
 
-    /// `, 9 min on a quiet host: work takes 1.9 times as long while others use the CPUs as they do now`; empty on a quiet host.
+    /// `, 9 min on a quiet host: work takes 1.9 times as long while others use the CPUs as they do now`; empty on a
+    /// quiet host.
     pub fn note_of(&self, seconds: f64) -> String {
         let quiet = duration_text(seconds);
         let longer =
