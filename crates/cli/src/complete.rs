@@ -120,11 +120,14 @@ fn names(all: impl Fn() -> Vec<Named> + Send + Sync + 'static) -> ArgValueComple
     ArgValueCompleter::new(move |current: &OsStr| matching(all(), current))
 }
 
-/// Files follow if the word is the beginning of no name.
+/// Once a word is begun, files follow that begin with it.
 fn names_or_files(all: impl Fn() -> Vec<Named> + Send + Sync + 'static) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
-        let found = matching(all(), current);
-        if found.is_empty() { PathCompleter::any().complete(current) } else { found }
+        let mut found = matching(all(), current);
+        if found.is_empty() || !current.is_empty() {
+            found.extend(PathCompleter::any().complete(current));
+        }
+        found
     })
 }
 

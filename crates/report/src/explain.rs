@@ -457,8 +457,8 @@ fn overlap(split: &Decomposition, arms: [&String; 2]) -> Option<String> {
         .collect();
     (!over.is_empty()).then(|| {
         format!(
-            "Client and session are on a CPU at the same time: together they take longer than an operation, by {}: less than \
-             nothing is left for waiting there.",
+            "Client and session are on a CPU at the same time: together they take longer than an operation, by {}, so the \
+             waiting there is negative.",
             over.join(", ")
         )
     })

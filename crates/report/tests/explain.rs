@@ -62,7 +62,7 @@ fn less_than_no_waiting_is_told() {
     let told = [
         "together they take longer than an operation, by ",
         " us on old, ",
-        "less than nothing is left for waiting there",
+        "so the waiting there is negative",
     ];
     assert!(told.iter().all(|told| text.contains(told)), "{text}");
 }

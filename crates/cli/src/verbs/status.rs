@@ -185,7 +185,7 @@ fn summary_lines(
     bar.extend(estimate.doing.clone());
     bar.extend(estimate.left.map(TimeLeft::text));
     if !bar.is_empty() {
-        lines.push(bar.join("  "));
+        lines.push(rqps_report::wrapped(&bar.join("  "), context.width));
     }
     let started = format!("started {} UTC", human::utc(run.meta.created_at_ms));
     // What a resume repeats comes after what has higher numbers.
@@ -198,7 +198,8 @@ fn summary_lines(
     });
     // As reports say of a run that tells what ended it.
     let why = if is_ended { "ended" } else { "reason" };
-    lines.extend(estimate.reason.as_ref().map(|reason| format!("{why}: {reason}")));
+    let reason = estimate.reason.as_ref().map(|reason| format!("{why}: {reason}"));
+    lines.extend(reason.map(|line| rqps_report::wrapped(&line, context.width)));
     if state == Status::Interrupted.key() {
         lines.extend(cut_off::kept(run).map(|kept| format!("kept: {kept}")));
         lines.push(format!("to continue: rqps resume {}", run.folder.name()));

@@ -12,8 +12,8 @@
 //! | `p` | p-value over all looks; `q`: adjusted for the number of verdicts of its kind |
 //! | `detectable` | smallest change for the worse that would have been detected with 80 % probability |
 //! | `matters` | smallest change that matters |
-//! | `metric`, `arm`, `test` | what the row is about |
 //! | `remarks` | as in the table of verdicts |
+//! | `metric`, `arm`, `test` | what the row is about; the test, last, is the header of the row |
 //!
 //! If a program counted instructions, a second table compares them with the CPU time of the windows:
 //!
@@ -98,10 +98,10 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         (number("q", "q"), &|one| digits(one.q_value)),
         (number("detectable", "detectable"), &|one| Cell::printed(Some(one.mde80), words::detectable)),
         (number("matters", "mei"), &|one| share(one.mei)),
+        (Column::words("remarks"), &|one| Cell::words(words::remarks(one).join("; "))),
         (Column::words("metric"), &|one| Cell::words(one.metric.key())),
         (Column::words("arm"), &|one| Cell::words(&*judged.run.arms[one.arm].name)),
         (Column::words("test"), &|one| Cell::words(&*one.test)),
-        (Column::words("remarks"), &|one| Cell::words(words::remarks(one).join("; "))),
     ];
     let title = format!("Evidence of {}", judged.run.folder.name());
     let shown = judged.verdicts.judgement.verdicts.iter().filter(|one| comparison.shows(&one.test));
