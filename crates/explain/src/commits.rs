@@ -8,10 +8,11 @@
 use std::collections::HashMap;
 
 use rqps_store::{Recorded, Run, Window};
-use rqps_verdicts::{CommitPromise, Turns, commit_promise, pooled};
+use rqps_verdicts::{CommitPromise, commit_promise, pooled};
 
+use crate::context::Context;
 use crate::error::Result;
-use crate::figures::Windows;
+use crate::figures::{Windows, sessions_of};
 use crate::foreground::Foreground;
 use crate::model::{Commits, Decomposition, Part, PartName, WaitingCommits};
 use crate::time::find_part;
@@ -24,7 +25,8 @@ const WRITES_BYTES: f64 = 16.0;
 const SHARE_MIN: f64 = 0.05;
 /// Syncs of the log per commit of a client below which commits do not wait for them: a background process syncs.
 const SYNCS_MIN: f64 = 0.5;
-/// How far apart the rates of the fastest and the slowest slices may be for the promise to be a bound.
+/// How far apart the rates of the fastest and the slowest slices may be for the promise to be a bound: where the disk
+/// varies more, no share of it is told.
 const UNSTEADY: f64 = 4.0;
 /// Statements that commit nothing are told of from this share of the commits on.
 const UNCHANGED_MIN: f64 = 0.005;
@@ -32,10 +34,17 @@ const UNCHANGED_MIN: f64 = 0.005;
 const TIMES_MIN: f64 = 1.5;
 
 /// Commits of both arms in a test; `None` if they wait on neither.
-pub(crate) fn of_test(windows: &Windows<'_>, test: &str, base: usize, arm: usize) -> Result<Option<Commits>> {
+pub(crate) fn of_test(cx: &Context<'_>) -> Result<Option<Commits>> {
+    let windows = cx.windows;
     let Some(promise) = promise_of(windows.run) else { return Ok(None) };
-    let of = |arm| waiting_commits(windows, test, arm, promise);
-    let (base, arm) = (of(base)?, of(arm)?);
+    let split = cx.decomposition.as_ref();
+    let of = |arm: usize, us_per_op: Option<f64>| {
+        let sessions = windows.of(cx.test, arm).first().map_or(0, |window| sessions_of(window));
+        let rate = us_per_op.map(|us| f64::from(sessions) * 1e6 / us);
+        waiting_commits(windows, (cx.test, arm), promise, rate)
+    };
+    let base = of(cx.base, split.map(|split| split.base_us_per_op))?;
+    let arm = of(cx.arm, split.map(|split| split.arm_us_per_op))?;
     Ok((base.is_some() || arm.is_some()).then_some(Commits { promise, base, arm }))
 }
 
@@ -45,15 +54,16 @@ pub fn promise_of(run: &Run) -> Option<CommitPromise> {
     Some(CommitPromise { is_of_end: !run.certificates.after.is_empty(), ..promise })
 }
 
-/// Commits of a test on an arm; `None` if they do not wait for the disk.
+/// Commits of a test on an arm, whose operations per second are `rate`, or else those of its windows together; `None`
+/// if they do not wait for the disk.
 ///
 /// # Errors
 /// If the run cannot be read.
 pub fn waiting_commits(
     windows: &Windows<'_>,
-    test: &str,
-    arm: usize,
+    (test, arm): (&str, usize),
     promise: CommitPromise,
+    rate: Option<f64>,
 ) -> Result<Option<WaitingCommits>> {
     let run = windows.run;
     let logs = durable_logs(run, arm);
@@ -61,9 +71,8 @@ pub fn waiting_commits(
         return Ok(None);
     }
     let mut sum = Sum::default();
-    let turns = windows.turns()?;
-    windows.of(test, arm).iter().for_each(|window| sum.add(window, turns));
-    let Some(found) = sum.commits(promise) else { return Ok(None) };
+    windows.of(test, arm).iter().for_each(|window| sum.add(window));
+    let Some(found) = sum.commits(promise, rate) else { return Ok(None) };
     let log_syncs = match writes_log_through(run, arm) {
         true => None,
         false => log_syncs((run, windows.of(test, arm)), &logs)?.map(|syncs| syncs / sum.commits),
@@ -81,8 +90,7 @@ pub(crate) fn wait_more_on_the_first(
     (first, second): (usize, usize),
 ) -> bool {
     let mut sum = Sum::default();
-    // Turns tell the time of commits, which does not matter here.
-    windows.of(test, first).iter().for_each(|window| sum.add(window, &Turns::default()));
+    windows.of(test, first).iter().for_each(|window| sum.add(window));
     durable_logs(windows.run, first).len() > durable_logs(windows.run, second).len() && sum.writes()
 }
 
@@ -131,15 +139,14 @@ struct Sum {
     /// Statements outside of transactions that found nothing to change.
     unchanged: f64,
     sessions: u32,
-    /// Time of all sessions.
-    session_s: f64,
+    operations: f64,
     elapsed_s: f64,
     log_bytes: f64,
 }
 
 impl Sum {
     /// Adds a window, unless its rate was given or its sessions do other things than to commit.
-    fn add(&mut self, window: &Recorded<Window>, turns: &Turns) {
+    fn add(&mut self, window: &Recorded<Window>) {
         let result = &window.result;
         let foreground = Foreground::from_window(window);
         let are_queries_beside =
@@ -161,10 +168,8 @@ impl Sum {
         self.commits += commits as f64;
         self.unchanged += unchanged as f64;
         self.sessions = self.sessions.max(sessions);
-        let elapsed_s =
-            turns.parts(window).map_or(result.elapsed_s(), |parts| result.operations / parts.rate);
-        self.session_s += elapsed_s * f64::from(sessions);
-        self.elapsed_s += elapsed_s;
+        self.operations += result.operations;
+        self.elapsed_s += result.elapsed_s();
         self.log_bytes += window.metric("server_wal_bytes").unwrap_or(0.0);
     }
 
@@ -172,12 +177,14 @@ impl Sum {
         self.commits > 0.0 && self.log_bytes / self.commits >= WRITES_BYTES
     }
 
-    fn commits(&self, promise: CommitPromise) -> Option<WaitingCommits> {
-        let each_per_s = self.commits / self.session_s;
+    fn commits(&self, promise: CommitPromise, rate: Option<f64>) -> Option<WaitingCommits> {
+        let rate = rate.unwrap_or(self.operations / self.elapsed_s);
+        let per_s = |total: f64| total / self.operations * rate;
+        let each_per_s = per_s(self.commits) / f64::from(self.sessions);
         (self.writes() && each_per_s * promise.sync_us / 1e6 >= SHARE_MIN).then(|| WaitingCommits {
             sessions: self.sessions,
-            per_s: self.commits / self.elapsed_s,
-            unchanged_per_s: self.unchanged / self.elapsed_s,
+            per_s: per_s(self.commits),
+            unchanged_per_s: per_s(self.unchanged),
             share: each_per_s / promise.per_s,
             log_syncs: None,
             logs: 1,
@@ -217,28 +224,37 @@ impl Commits {
     /// wait.
     pub fn text(&self, base: &str, arm: &str, split: Option<&Decomposition>) -> String {
         let promise = &self.promise;
+        let is_bound = promise.high_per_s <= UNSTEADY * promise.low_per_s;
         let arms = [(base, &self.base), (arm, &self.arm)];
-        let did = arms.iter().filter_map(|(name, commits)| Some(commits.as_ref()?.text(name)));
+        let did = arms.iter().filter_map(|(name, commits)| Some(commits.as_ref()?.text(name, is_bound)));
         let is_above = arms
             .iter()
             .filter_map(|(_, commits)| **commits)
             .any(|commits| commits.per_s > promise.high_per_s);
         let above = " That is more than at the fastest slices: the disk was faster in these windows, or one sync served several \
                      commits.";
-        let unsteady = match promise.high_per_s > UNSTEADY * promise.low_per_s {
-            true => " (it varied widely, so this is no bound)",
-            false => "",
+        let disk = format!(
+            "{} us to write 16 KiB, {} us for fdatasync",
+            words::number(promise.write_us),
+            words::number(promise.sync_us)
+        );
+        let [low, high] = [promise.low_per_s, promise.high_per_s].map(words::number);
+        let of_disk = match is_bound {
+            true => format!(
+                "At the disk's latency {} one client can do at most {} per second, {low} to {high} by the slowest and the fastest \
+                 slices: {disk}.",
+                promise.when(),
+                words::number(promise.per_s)
+            ),
+            false => format!(
+                "The disk's latency varied too much {} for a bound: {disk}, but {low} to {high} commits per second by the slowest \
+                 and the fastest slices.",
+                promise.when()
+            ),
         };
         format!(
-            "Commits wait for the disk.{} At the disk's latency {} one client can do at most {} per \
-             second, {} to {} by the slowest and the fastest slices{unsteady}: {} us to write 16 KiB, {} us for fdatasync. {}.{}",
+            "Commits wait for the disk.{} {of_disk} {}.{}",
             split.and_then(|split| self.where_waited(split)).unwrap_or_default(),
-            promise.when(),
-            words::number(promise.per_s),
-            words::number(promise.low_per_s),
-            words::number(promise.high_per_s),
-            words::number(promise.write_us),
-            words::number(promise.sync_us),
             did.collect::<Vec<_>>().join("; "),
             if is_above { above } else { "" },
         )
@@ -251,9 +267,9 @@ impl Commits {
             true => part.arm_us_per_op.max(part.base_us_per_op),
             false => part.base_us_per_op,
         };
-        let (for_log, rest) = (of(PartName::ForLog).filter(|part| us(part) > 0.0), of(PartName::Unexplained));
-        let part = for_log.or(rest)?;
-        let queue = of(PartName::ForCpu).filter(|part| us(part) > 0.0);
+        let some = |name| of(name).filter(|part| us(part) > 0.0);
+        let part = some(PartName::ForLog).or(some(PartName::Unexplained))?;
+        let queue = some(PartName::ForCpu);
         let queue = queue.map(|_| {
             format!(
                 ", and \"{}\" is how long sessions and clients then waited for a free CPU, on which other programs were",
@@ -265,7 +281,7 @@ impl Commits {
 }
 
 impl WaitingCommits {
-    fn text(&self, arm: &str) -> String {
+    fn text(&self, arm: &str, is_bound: bool) -> String {
         let per_s = words::number(self.per_s);
         let did = match self.sessions {
             0 | 1 => format!("{arm} did {per_s}"),
@@ -274,9 +290,10 @@ impl WaitingCommits {
                 words::number(self.per_s / f64::from(sessions))
             ),
         };
-        let share = match self.share < TIMES_MIN {
-            true => format!("{} of that", words::percent(self.share)),
-            false => format!("{} times that", words::number(self.share)),
+        let share = match (is_bound, self.share < TIMES_MIN) {
+            (true, true) => format!(", {} of that", words::percent(self.share)),
+            (true, false) => format!(", {} times that", words::number(self.share)),
+            (false, _) => String::new(),
         };
         // Else the rate of the same windows would be another figure.
         let unchanged = match self.unchanged_per_s >= UNCHANGED_MIN * self.per_s {
@@ -296,7 +313,7 @@ impl WaitingCommits {
             }
             false => "",
         };
-        format!("{did}{unchanged}, {share}{}{both}", syncs.unwrap_or_default())
+        format!("{did} per second{unchanged}{share}{}{both}", syncs.unwrap_or_default())
     }
 }
 
@@ -350,8 +367,7 @@ mod tests {
             text.contains("That wait is in \"unexplained\"") && text.contains("\"for a CPU\" is"),
             "{text}"
         );
-        let beside =
-            "old did 513 (beside 17 statements per second that found nothing to change), 50 % of that";
+        let beside = "old did 513 per second (beside 17 statements per second that found nothing to change), 50 % of that";
         assert!(text.contains(beside), "the rate is 530: {text}");
         let measured = part(PartName::ForLog, 288.0, Vec::new());
         let text = commits.text("old", "new", Some(&split(vec![measured, unknown])));

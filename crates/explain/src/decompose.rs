@@ -8,7 +8,7 @@
 //! one split; figures are means over blocks, so they sum too.
 
 use crate::figures::{
-    BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, CYCLES, Cell, Figures, INSTRUCTIONS, QUEUED,
+    BACKENDS, CLIENT_CPU_US, CLIENT_TIME, COUNTED, CYCLES, Cell, Figures, INSTRUCTIONS, OFF_CPU, QUEUED,
 };
 use crate::model::{Decomposition, Evidence, Part, PartName};
 use crate::quantity::{Quantity, half_width};
@@ -220,19 +220,30 @@ pub(crate) fn queued_us(cell: Cell<'_>) -> Option<f64> {
 /// time off the CPU, so the result is limited to the rest of that time.
 fn queue_us(cell: Cell<'_>) -> f64 {
     let queued = [QUEUED, "client_queued_us"].map(|name| cell.metric(name).unwrap_or(0.0));
-    let off_us = off_cpu_per_op(cell).map_or(0.0, |us| us * cell.operations());
-    queued.iter().sum::<f64>().min(off_us - read_us(cell) - log_us(cell)).max(0.0)
+    let rest_us = off_cpu_us(cell) - read_us(cell) - log_us(cell);
+    (queued.iter().sum::<f64>() * share_of_windows(cell)).min(rest_us).max(0.0)
+}
+
+fn off_cpu_us(cell: Cell<'_>) -> f64 {
+    off_cpu_per_op(cell).map_or(0.0, |us| us * cell.operations())
+}
+
+/// Waiting of an operation over that of the whole windows. Its kinds are known of whole windows only, but the time of
+/// an operation leaves out guards and interrupted slices: each kind is taken to have the same share there.
+fn share_of_windows(cell: Cell<'_>) -> f64 {
+    cell.metric(OFF_CPU).filter(|us| *us > 0.0).map_or(1.0, |us| off_cpu_us(cell).max(0.0) / us)
 }
 
 fn read_us(cell: Cell<'_>) -> f64 {
-    1000.0 * cell.counter_sum("pg_stat_database", "blk_read_time", |_| true).unwrap_or(0.0)
+    let ms = cell.counter_sum("pg_stat_database", "blk_read_time", |_| true).unwrap_or(0.0);
+    1000.0 * ms * share_of_windows(cell)
 }
 
 fn log_us(cell: Cell<'_>) -> f64 {
     let of_clients = |object: &str| object.starts_with("client backend/wal/");
     let by_io = ["write_time", "fsync_time"].map(|column| cell.counter_sum("pg_stat_io", column, of_clients));
     let of_all = ["wal_write_time", "wal_sync_time"].map(|column| cell.counter("pg_stat_wal", "", column));
-    1000.0 * by_io.into_iter().chain(of_all).flatten().sum::<f64>()
+    1000.0 * by_io.into_iter().chain(of_all).flatten().sum::<f64>() * share_of_windows(cell)
 }
 
 /// Time that RocksDB delayed writes of the clients: beside a background writer it delays that one. Limited to the rest
@@ -241,8 +252,7 @@ fn stall_us(cell: Cell<'_>) -> f64 {
     if cell.metric(BACKGROUND_RATE).is_some() {
         return 0.0;
     }
-    let off_us = off_cpu_per_op(cell).map_or(0.0, |us| us * cell.operations());
-    let rest_us = off_us - queue_us(cell) - read_us(cell) - log_us(cell);
+    let rest_us = off_cpu_us(cell) - queue_us(cell) - read_us(cell) - log_us(cell);
     cell.metric("engine_stall_us").unwrap_or(0.0).min(rest_us).max(0.0)
 }
 
@@ -394,6 +404,23 @@ mod tests {
         assert_eq!(stalled_us(&[]), 30.0);
         assert_eq!(stalled_us(&[(QUEUED, 50.0)]), 10.0, "of 60 us off the CPU");
         assert_eq!(stalled_us(&[(BACKGROUND_RATE, 1.0)]), 0.0);
+    }
+
+    /// On a busy host slices that were interrupted are left out of the time, but not of what the kernel tells of waiting.
+    #[test]
+    fn waiting_keeps_the_kinds_that_it_had_in_whole_windows() {
+        let known = [
+            (CLIENT_TIME, 500.0),
+            (BACKENDS, 150.0),
+            (CLIENT_CPU_US, 50.0),
+            (QUEUED, 800.0),
+            (OFF_CPU, 1000.0),
+        ];
+        let totals = Some(Totals::made(1.0, known.map(|(name, value)| (name.to_owned(), value)).into()));
+        let split = decompose(&Figures::made(vec![[totals.clone(), totals, None]])).unwrap();
+        let kinds =
+            split.parts.iter().flat_map(|part| &part.of).map(|kind| (kind.name, kind.arm_us_per_op.round()));
+        assert_eq!(kinds.collect::<Vec<_>>(), [(PartName::ForCpu, 240.0), (PartName::Unexplained, 60.0)]);
     }
 
     #[test]

@@ -37,6 +37,9 @@ const OF_QUEUES: [&str; 2] = [QUEUED, "client_queued_us"];
 pub(crate) const QUEUED: &str = "server_backends_queued_us";
 /// Metric: measured time summed over all clients, microseconds.
 pub(crate) const CLIENT_TIME: &str = "client_time_us";
+/// Metric: time of whole windows in which neither client nor backend was on a CPU, guards and interrupted slices
+/// included, summed over all clients.
+pub(crate) const OFF_CPU: &str = "off_cpu_us";
 /// Metric: CPU time of the processes that serve measured clients.
 pub(crate) const BACKENDS: &str = "backends_cpu_us";
 /// Prefix of metrics with the CPU time of background work; the role and the unit follow.
@@ -446,8 +449,18 @@ fn totals_of(windows: &Windows<'_>, test: &str, arm: usize) -> Result<BTreeMap<u
             (true, None) => parts.map(|parts| operations * parts.client_us),
             (false, _) => Some(0.0),
         };
+        let off_cpu_us = || {
+            let server_us = foreground.as_ref().map_or_else(of_sessions, |foreground| foreground.server_us);
+            let client_us = match (client_works, &foreground) {
+                (true, Some(foreground)) => foreground.client_us?,
+                (true, None) => window.metric(CLIENT_CPU_US)?,
+                (false, _) => 0.0,
+            };
+            Some(elapsed_us * f64::from(sessions) - server_us - client_us)
+        };
         let made = [
             (ELAPSED, Some(elapsed_us)),
+            (OFF_CPU, parts.and_then(|_| off_cpu_us())),
             // Imported results may not tell their clients.
             (CLIENT_TIME, (sessions > 0).then(|| time_us * f64::from(sessions))),
             (RETRIES, Some(window.result.retries.values().sum::<u64>() as f64)),

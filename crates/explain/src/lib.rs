@@ -189,7 +189,7 @@ fn of_test(cx: &Context<'_>, group: &str, is_named: bool) -> Result<Explanation>
         findings,
         has_shares,
         decomposition: cx.decomposition.clone(),
-        commits: commits::of_test(cx.windows, cx.test, cx.base, cx.arm)?,
+        commits: commits::of_test(cx)?,
         differences,
         remarks,
     })

@@ -37,16 +37,16 @@ fn commits_that_wait_are_shown_beside_what_the_disk_promises() {
         text(&common::explained(&spec, TEST, 2)).unwrap(),
         "Commits wait for the disk. At the disk's latency before the run one client can do at most 5,000 per \
          second, 4,167 to 6,250 by the slowest and the fastest slices: 20 us to write 16 KiB, 180 us for fdatasync. \
-         new did 4,000, 80 % of that, with 1.00 syncs of the log per commit."
+         new did 4,000 per second, 80 % of that, with 1.00 syncs of the log per commit."
     );
     // Postgres before 14 does not count syncs; and a disk that was twice as fast in the windows.
     let uncounted = text(&common::explained(&postgres(disk(480.0)), TEST, 2)).unwrap();
-    let end = "new did 4,000, 2 times that. That is more than at the fastest slices: the disk was faster in these windows, or \
+    let end = "new did 4,000 per second, 2 times that. That is more than at the fastest slices: the disk was faster in these windows, or \
                one sync served several commits.";
     assert!(uncounted.ends_with(end), "{uncounted}");
     // Within what the slices saw: nothing that needs a reason.
     let within = text(&common::explained(&postgres(disk(270.0)), TEST, 2)).unwrap();
-    assert!(within.ends_with("new did 4,000, 116 % of that."), "{within}");
+    assert!(within.ends_with("new did 4,000 per second, 116 % of that."), "{within}");
 }
 
 #[test]

@@ -77,7 +77,8 @@ pub(crate) fn waiting<'a>(
     let mut all = Vec::new();
     for step in comparison.steps(StepKind::Tests) {
         for (index, arm) in run.arms.iter().enumerate() {
-            let found = waiting_commits(&windows, &step.name, index, promise)?;
+            let rate = comparison.find(arm).and_then(|shown| shown.rate(&step.name));
+            let found = waiting_commits(&windows, (&step.name, index), promise, rate)?;
             all.extend(found.map(|commits| Waiting { test: step.name.clone(), arm, commits }));
         }
     }
