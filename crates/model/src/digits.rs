@@ -9,8 +9,10 @@ const ONE_DIGIT_FROM: f64 = 2.0;
 const UNBOUNDED: &str = "unbounded";
 /// Most decimals that show the first digit of a small ratio.
 const RATIO_DECIMALS_MAX: usize = 4;
-/// Decimals beyond the usual ones of an end that would else read as no change.
+/// Decimals beyond the usual ones of an end that would else read as no change, or as one of another size.
 const EXTRA_DECIMALS_MAX: usize = 2;
+/// By how much of a change its printed figure may differ: 1.6 % may read as 2 %, and 5.5 % not as 10 %.
+const OFF_MAX: f64 = 0.25;
 
 /// Prints an estimate and the ends of its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,23 +130,33 @@ impl Digits {
         }
         let tells_side = value != self.neutral
             && (self.tells_sides || self.low > self.neutral || self.high < self.neutral);
-        let (usual, value) = (self.decimals_of(value), self.in_steps(value));
-        let reads_as_none = |decimals: &usize| {
-            let rounded = |value: f64| (value * 10f64.powi(*decimals as i32)).round();
-            tells_side && rounded(value) == rounded(self.neutral)
+        let usual = self.decimals_of(value);
+        let rounded = |value: f64, decimals: usize| {
+            let scale = 10f64.powi(decimals as i32);
+            (value * scale).round() / scale
         };
-        match (usual..=usual + EXTRA_DECIMALS_MAX).find(|decimals| !reads_as_none(decimals)) {
-            Some(decimals) => unsigned_zero(format!("{value:.decimals$}")),
+        let reads_as_another = |decimals: &usize| tells_side && self.is_far(value, rounded(value, *decimals));
+        let reads_as_none =
+            |decimals: &usize| tells_side && rounded(value, *decimals) == rounded(self.neutral, *decimals);
+        let mut all = usual..=usual + EXTRA_DECIMALS_MAX;
+        let decimals = { all.clone() }.find(|decimals| !reads_as_another(decimals));
+        match decimals.or_else(|| all.find(|decimals| !reads_as_none(decimals))) {
+            Some(decimals) => unsigned_zero(format!("{:.decimals$}", self.in_steps(value))),
             None if value > self.neutral => format!(">{}", self.neutral.abs()),
             None => format!("<{}", self.neutral.abs()),
         }
     }
 
-    /// The nearest multiple of the step, unless that is nothing, or all of what the value is a part of.
+    /// Whether a printed figure gives the change another size.
+    fn is_far(&self, value: f64, printed: f64) -> bool {
+        (printed - value).abs() > OFF_MAX * (value - self.neutral).abs()
+    }
+
+    /// The nearest multiple of the step, unless that is far from the value, or all of what the value is a part of.
     fn in_steps(&self, value: f64) -> f64 {
         let nearest = (value / self.step).round() * self.step;
         let reads_as_all = nearest.abs() == 100.0 && value.abs() < 100.0;
-        if self.step == 1.0 || nearest == 0.0 || reads_as_all { value } else { nearest }
+        if self.step == 1.0 || self.is_far(value, nearest) || reads_as_all { value } else { nearest }
     }
 
     fn decimals_of(&self, value: f64) -> usize {
@@ -219,11 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn an_end_does_not_read_like_no_change_if_it_excludes_it() {
+    fn an_end_that_excludes_no_change_reads_neither_like_none_nor_like_another() {
         assert_eq!(ratio(1.5, 1.003, 2.1), ["1.5", "1.003", "2.1"]);
         assert_eq!(ratio(1.02, 0.999, 1.04), ["1.02", "1.00", "1.04"]);
         assert_eq!(ratio(0.9998, 0.9996, 0.999_999_8), ["0.9998", "0.9996", "<1"]);
         assert_eq!(Digits::of_difference((0.03, 5.0), 3).interval().unwrap(), "0.03 to 5");
+        assert_eq!(ratio(2.0, 1.0546, 3.8), ["2.0", "1.05", "3.8"]);
+        let wide = Digits::of_percent((1.0546, 3.8), 3);
+        assert_eq!((&*wide.text(100.0), &*wide.interval().unwrap()), ("100", "5 to 280"));
         let called = |low| Digits::of_percent((low, 1.11), 3).telling_sides().interval().unwrap();
         assert_eq!([0.997, 1.0, 0.990].map(called), ["-0.3 to 11", "0 to 11", "-1 to 11"]);
     }
