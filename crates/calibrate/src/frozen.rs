@@ -91,7 +91,7 @@ fn frozen(verdict: &Verdict, arms: &[String]) -> FrozenVerdict {
         detector: verdict.detector.key().to_owned(),
         metric: verdict.metric.key().to_owned(),
         call: verdict.class.into(),
-        significant: verdict.significant,
+        significant: verdict.class.is_change(),
         ratio: finite(verdict.ratio),
         low: finite(verdict.low),
         high: finite(verdict.high),

@@ -141,7 +141,7 @@ fn verdicts(experiment: &Experiment, arms: &[usize], rules: &Rules, draw: usize)
             detector: verdict.detector,
             class: verdict.class,
             metric: verdict.metric,
-            significant: verdict.significant,
+            significant: verdict.class.is_change(),
             p: verdict.p_seq,
         })
     };

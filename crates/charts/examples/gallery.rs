@@ -30,7 +30,7 @@ fn point(row: usize, arm: usize) -> RatioPoint {
         (low, high) if low > 0.95 && high < 1.05 => Mark::Same,
         _ => Mark::Unknown,
     };
-    RatioPoint { ratio, low, high, mark, decimals_max: 4 }
+    RatioPoint { ratio, low, high, whisker: (low, high), mark, decimals_max: 4 }
 }
 
 fn ratio(rows: usize, count: usize, width: f64) -> RatioChart {

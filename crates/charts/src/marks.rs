@@ -14,8 +14,8 @@ pub enum Mark {
     Better,
     /// Changed while another figure changed in the other direction, drawn ◆.
     Mixed,
-    /// Changed, but not significant among all verdicts, drawn ◇.
-    Chance,
+    /// Inconclusive, but a change is likely, drawn ◇.
+    Likely,
     /// No difference that matters, drawn ●.
     Same,
     /// Inconclusive, drawn ○.
@@ -26,7 +26,7 @@ pub enum Mark {
 
 impl Mark {
     pub(crate) const ALL: [Self; 7] =
-        [Self::Worse, Self::Better, Self::Mixed, Self::Chance, Self::Same, Self::Unknown, Self::Unjudged];
+        [Self::Worse, Self::Better, Self::Mixed, Self::Likely, Self::Same, Self::Unknown, Self::Unjudged];
 
     /// As the tables of verdicts name it.
     pub(crate) fn word(self) -> &'static str {
@@ -34,7 +34,7 @@ impl Mark {
             Self::Worse => "regression",
             Self::Better => "improvement",
             Self::Mixed => "mixed",
-            Self::Chance => "may be chance",
+            Self::Likely => "likely, not established",
             Self::Same => "same",
             Self::Unknown => "inconclusive",
             Self::Unjudged => "without a verdict",
@@ -46,7 +46,7 @@ impl Mark {
         match self {
             Self::Worse => "worse",
             Self::Better => "better",
-            Self::Chance => "chance",
+            Self::Likely => "likely",
             Self::Unjudged => "unjudged",
             Self::Mixed | Self::Same | Self::Unknown => self.word(),
         }
@@ -57,14 +57,14 @@ impl Mark {
             Self::Worse => colours.worse(),
             Self::Better => colours.better(),
             Self::Mixed => colours.foreground(),
-            Self::Chance | Self::Same | Self::Unknown | Self::Unjudged => colours.same(),
+            Self::Likely | Self::Same | Self::Unknown | Self::Unjudged => colours.same(),
         }
     }
 
     /// How its own shape is filled.
     pub(crate) fn fill(self) -> Fill {
         match self {
-            Self::Chance | Self::Unknown | Self::Unjudged => Fill::Hollow,
+            Self::Likely | Self::Unknown | Self::Unjudged => Fill::Hollow,
             Self::Worse | Self::Better | Self::Mixed | Self::Same => Fill::Solid,
         }
     }
@@ -73,7 +73,7 @@ impl Mark {
     pub(crate) fn fill_of_arm(self) -> Fill {
         match self {
             Self::Worse | Self::Better | Self::Same => Fill::Solid,
-            Self::Mixed | Self::Chance => Fill::Pale,
+            Self::Mixed | Self::Likely => Fill::Pale,
             Self::Unknown | Self::Unjudged => Fill::Hollow,
         }
     }
@@ -93,7 +93,7 @@ impl Mark {
         match self {
             Self::Worse => Shape::DOWN.path(x, y, radius * 1.25),
             Self::Better => Shape::UP.path(x, y, radius * 1.25),
-            Self::Mixed | Self::Chance => Shape::DIAMOND.path(x, y, radius),
+            Self::Mixed | Self::Likely => Shape::DIAMOND.path(x, y, radius),
             Self::Same | Self::Unknown | Self::Unjudged => Shape::DISC.path(x, y, radius * 0.9),
         }
     }
@@ -127,6 +127,8 @@ pub struct RatioPoint {
     pub low: f64,
     /// Upper end of the interval; NaN if there is none.
     pub high: f64,
+    /// Ends of the whisker, an interval of one level in all points of a chart; NaN if there is none.
+    pub whisker: (f64, f64),
     pub mark: Mark,
     /// Most decimals of the ratio, as tables have it.
     pub decimals_max: usize,
@@ -134,11 +136,21 @@ pub struct RatioPoint {
 
 impl RatioPoint {
     /// Base relative to itself.
-    pub const BASE: Self =
-        Self { ratio: 1.0, low: f64::NAN, high: f64::NAN, mark: Mark::Same, decimals_max: DECIMALS_ALONE };
+    pub const BASE: Self = Self {
+        ratio: 1.0,
+        low: f64::NAN,
+        high: f64::NAN,
+        whisker: (f64::NAN, f64::NAN),
+        mark: Mark::Same,
+        decimals_max: DECIMALS_ALONE,
+    };
 
-    pub(crate) fn has_interval(&self) -> bool {
+    fn has_interval(&self) -> bool {
         !self.low.is_nan() && !self.high.is_nan()
+    }
+
+    pub(crate) fn has_whisker(&self) -> bool {
+        !self.whisker.0.is_nan() && !self.whisker.1.is_nan()
     }
 
     /// `0.87 (0.85 to 0.89), regression`
@@ -162,7 +174,7 @@ impl RatioPoint {
 
     /// The values that an axis must cover.
     pub(crate) fn values(&self) -> [f64; 3] {
-        [self.ratio, self.low, self.high]
+        [self.ratio, self.whisker.0, self.whisker.1]
     }
 }
 

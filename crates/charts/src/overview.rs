@@ -127,7 +127,7 @@ impl OverviewChart {
         } else if self.is_judged {
             Mark::legend_of_fills(marks()).for_each(|(fill, name)| legend.add(Sample::Fill(fill), name));
         }
-        if self.all_points().any(|point| point.has_interval() && is_cut(axis, point)) {
+        if self.all_points().any(|point| point.has_whisker() && is_cut(axis, point)) {
             let name = match self.has_numbers(axis) {
                 true => "interval goes on; number: ratio beyond the axis",
                 false => "interval goes on",
@@ -169,7 +169,8 @@ impl OverviewChart {
         let ratios = || self.all_points().map(|point| point.ratio);
         let of_ratios = Log::containing_one(ratios(), [].into_iter(), place);
         let shown = self.all_points().filter(|point| of_ratios.contains(point.ratio));
-        let axis = Log::containing_one(ratios(), shown.flat_map(|point| [point.low, point.high]), place);
+        let axis =
+            Log::containing_one(ratios(), shown.flat_map(|point| [point.whisker.0, point.whisker.1]), place);
         let count = self.rows().count();
         let top = top + 16.0 + if count >= ROWS_OF_TWO_AXES { 14.0 } else { 0.0 };
         let headings: f64 = self.groups.iter().map(|group| self.heading(group)).sum();
@@ -286,7 +287,7 @@ impl OverviewChart {
             true => point.mark.colour(colours),
             false => colours.arm(number),
         };
-        if point.has_interval() {
+        if point.has_whisker() {
             let (line, bars) = whisker(axis, point, (y, 5.0));
             svg.tag("path")
                 .a("class", "whisker")
@@ -328,7 +329,7 @@ mod tests {
     #[test]
     fn an_interval_that_goes_on_beyond_the_axis_ends_in_an_arrowhead() {
         let chart = |low: f64| {
-            let point = RatioPoint { ratio: 1.0, low, high: 1.1, mark: Mark::Unknown, decimals_max: 4 };
+            let point = RatioPoint { whisker: (low, 1.1), mark: Mark::Unknown, ..RatioPoint::BASE };
             let row = RatioRow { label: "scan".to_owned(), points: vec![Some(point)], ..RatioRow::default() };
             let groups = vec![OverviewGroup { title: String::new(), rows: vec![row] }];
             let arms = vec!["new".to_owned()];

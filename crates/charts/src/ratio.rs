@@ -237,7 +237,7 @@ impl RatioChart {
         let is_one = self.arms.len() == 1;
         let arm_number = self.arm_number(arm);
         let colour = if is_one { point.mark.colour(colours) } else { colours.arm(arm_number) };
-        if point.has_interval() {
+        if point.has_whisker() {
             let dashes = if is_one { None } else { dash(arm_number) };
             let (line, bars) = whisker(&layout.axis, point, (y, 7.0));
             // The bars stay solid: dashes would break them up.

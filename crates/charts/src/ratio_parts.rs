@@ -125,7 +125,7 @@ pub(crate) fn marks_of<'a>(rows: impl Iterator<Item = &'a RatioRow>, arm: usize,
 
 /// Whether the interval goes on beyond the axis.
 pub(crate) fn is_cut(axis: &Log, point: &RatioPoint) -> bool {
-    [point.low, point.high].into_iter().any(|end| !axis.contains(end))
+    [point.whisker.0, point.whisker.1].into_iter().any(|end| !axis.contains(end))
 }
 
 /// An open arrowhead at the end of the axis, with its tip here.
@@ -137,10 +137,11 @@ pub(crate) fn arrowhead(x: f64, y: f64, height: f64, is_right: bool) -> String {
 
 /// A line over the interval, and at each end a bar of this height, or an arrowhead where it goes on beyond the axis.
 pub(crate) fn whisker(axis: &Log, point: &RatioPoint, (y, bar): (f64, f64)) -> (String, String) {
-    let (from, to) = (axis.at(point.low), axis.at(point.high));
+    let (low, high) = point.whisker;
+    let (from, to) = (axis.at(low), axis.at(high));
     let line = format!("M{},{}H{}", number(from), number(y), number(to));
     let mut bars = String::new();
-    for (value, x) in [(point.low, from), (point.high, to)] {
+    for (value, x) in [(low, from), (high, to)] {
         if axis.contains(value) {
             bars.push_str(&format!("M{},{}v{}", number(x), number(y - bar / 2.0), number(bar)));
         } else {

@@ -162,8 +162,8 @@ impl VersionChart {
             .end();
         for (place, point) in self.points(line) {
             let (x, y) = (x_of(place), layout.axis.at(point.ratio));
-            if point.has_interval() {
-                let (from, to) = (layout.axis.at(point.low), layout.axis.at(point.high));
+            if point.has_whisker() {
+                let (from, to) = (layout.axis.at(point.whisker.0), layout.axis.at(point.whisker.1));
                 svg.line((x, from), (x, to), &colour).a("class", "whisker").n("stroke-width", 1.2).end();
             }
             let title = format!("{}, {}: {}", line.label, self.versions[place], point.in_words());

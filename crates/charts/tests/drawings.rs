@@ -121,7 +121,7 @@ fn mark() -> impl Strategy<Value = Mark> {
         Just(Mark::Worse),
         Just(Mark::Better),
         Just(Mark::Mixed),
-        Just(Mark::Chance),
+        Just(Mark::Likely),
         Just(Mark::Same),
         Just(Mark::Unknown)
     ]
@@ -133,6 +133,7 @@ fn point() -> impl Strategy<Value = Option<RatioPoint>> {
         ratio,
         low,
         high,
+        whisker: (low, high),
         mark,
         decimals_max: 4,
     }))

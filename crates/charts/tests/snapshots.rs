@@ -10,7 +10,7 @@ fn lines(svg: &str) -> String {
 #[test]
 fn ratios_of_two_tests() {
     let point = |ratio: f64, low: f64, high: f64, mark| {
-        vec![Some(RatioPoint { ratio, low, high, mark, decimals_max: 4 })]
+        vec![Some(RatioPoint { ratio, low, high, whisker: (low, high), mark, decimals_max: 4 })]
     };
     let chart = RatioChart {
         id: "point".to_owned(),
@@ -39,7 +39,7 @@ fn ratios_of_two_tests() {
 #[test]
 fn a_band_that_cannot_be_seen_is_not_named() {
     let is_named = |ratio: f64| {
-        let point = RatioPoint { ratio, low: ratio, high: ratio, mark: Mark::Worse, decimals_max: 4 };
+        let point = RatioPoint { ratio, mark: Mark::Worse, ..RatioPoint::BASE };
         let row = RatioRow { label: "scan".to_owned(), href: None, points: vec![Some(point)] };
         let (arms, band) = (vec!["pg18".to_owned()], Some((0.98, 1.02)));
         let chart = RatioChart { arms, band, rows: vec![row], ..RatioChart::default() };

@@ -91,12 +91,12 @@ impl<'a> Context<'a> {
     /// Whether a verdict on this metric shows a change; it holds over all looks and all tests, which the interval of
     /// a single figure does not. `None` without a verdict.
     pub fn is_shown(&self, metric: Metric) -> Option<bool> {
-        self.verdicts_of(metric).map(|verdict| verdict.significant).reduce(|one, other| one || other)
+        self.verdicts_of(metric).map(|verdict| verdict.class.is_change()).reduce(|one, other| one || other)
     }
 
     /// Whether a verdict shows that the arm has more of this metric, which is no rate; `None` if none shows a change.
     pub fn shown_rise(&self, metric: Metric) -> Option<bool> {
-        let shown = self.verdicts_of(metric).find(|verdict| verdict.significant)?;
+        let shown = self.verdicts_of(metric).find(|verdict| verdict.class.is_change())?;
         Some(shown.class.is_regression())
     }
 
@@ -161,7 +161,7 @@ impl<'a> Context<'a> {
                 .is_some_and(|ratio| !(crate::RATIO_LOW..=crate::RATIO_HIGH).contains(&ratio)),
             Some(_) => Detector::ALL
                 .iter()
-                .any(|detector| self.verdict(*detector).is_some_and(|verdict| verdict.significant)),
+                .any(|detector| self.verdict(*detector).is_some_and(|verdict| verdict.class.is_change())),
         }
     }
 
@@ -170,7 +170,7 @@ impl<'a> Context<'a> {
     pub fn costs_more(&self) -> Option<bool> {
         let detectors = [Detector::Cost, Detector::Cpu].into_iter().chain(Detector::ALL);
         let mut verdicts = detectors.filter(|one| *one != Detector::Rate).filter_map(|one| self.verdict(one));
-        let shown = verdicts.find(|verdict| verdict.significant && verdict.class.is_change())?;
+        let shown = verdicts.find(|verdict| verdict.class.is_change())?;
         Some(shown.class.is_regression())
     }
 

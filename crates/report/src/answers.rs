@@ -38,12 +38,12 @@ fn of_arm(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> OfArm
     let changes = |is_asked: &dyn Fn(&Verdict) -> bool| -> Vec<Change> {
         verdicts().filter(|one| is_asked(one)).map(change).collect()
     };
-    let alone = |one: &Verdict| one.significant && one.opposed_by.is_empty();
+    let alone = |one: &Verdict| one.class.is_change() && one.opposed_by.is_empty();
     OfArm {
         headline: tamed(&answer::text(judged, arm, (&label, &base), &lines)),
         worse: changes(&|one| matches!(one.class, Class::Regression { .. }) && alone(one)),
         better: changes(&|one| matches!(one.class, Class::Improvement { .. }) && alone(one)),
-        mixed: changes(&|one| one.significant && !one.opposed_by.is_empty()),
+        mixed: changes(&|one| one.class.is_change() && !one.opposed_by.is_empty()),
         likely: lines.iter().flat_map(Line::likely).map(change).collect(),
         arm: tamed(&label),
         base: tamed(&base),

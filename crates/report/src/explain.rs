@@ -292,7 +292,7 @@ pub(crate) fn sentences(run: &Run, judged: Option<&Judged<'_>>) -> Result<Vec<Bl
 pub(crate) fn is_reported(judged: Option<&Judged<'_>>, one: &Explanation) -> bool {
     judged.is_none_or(|judged| {
         let mut verdicts = judged.verdicts.of_arm(one.arm).filter(|verdict| verdict.test == one.test);
-        judged.missed(one.arm, &one.test).is_some() || verdicts.any(|verdict| verdict.significant)
+        judged.missed(one.arm, &one.test).is_some() || verdicts.any(|verdict| verdict.class.is_change())
     })
 }
 

@@ -91,8 +91,8 @@ fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
 
 /// Changes of resources that are likely and not established, and why not.
 fn likely_resources(line: &Line<'_>) -> Option<String> {
-    let all: Vec<String> = line.suspect_resources().map(words::change_in_short).collect();
-    let counted = line.suspect_resources().find(|one| one.tags.contains(&Tag::FewBlocks));
+    let all: Vec<String> = line.likely_resources().map(words::change_in_short).collect();
+    let counted = line.likely_resources().find(|one| one.tags.contains(&Tag::FewBlocks));
     let why = counted.map(|one| format!(" ({})", words::few_blocks(one))).unwrap_or_default();
     (!all.is_empty()).then(|| format!("likely, not established: {}{why}", all.join(", ")))
 }

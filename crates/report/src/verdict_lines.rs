@@ -468,8 +468,8 @@ impl Line<'_> {
     }
 
     /// Those by which a change of a resource is likely but not established.
-    pub fn suspect_resources(&self) -> impl Iterator<Item = &Verdict> {
-        self.resources.iter().copied().filter(|verdict| verdict.tags.contains(&Tag::Suspect))
+    pub fn likely_resources(&self) -> impl Iterator<Item = &Verdict> {
+        self.resources.iter().copied().filter(|verdict| verdict.is_likely())
     }
 
     /// The line's order among headlines: worse before better, then rate, cost, stalls, resources, then the
@@ -492,20 +492,20 @@ impl Line<'_> {
             (false, headline) => IMPROVEMENTS + headline as u8,
         };
         self.all()
-            .filter(|one| one.significant && (!one.detector.is_resource() || one.detector.weighs()))
+            .filter(|one| one.class.is_change() && (!one.detector.is_resource() || one.detector.weighs()))
             .map(|verdict| (rank(verdict), verdict))
             .min_by_key(|(rank, _)| *rank)
     }
 
     /// The verdict that shows how rate or else cost changed, if one does.
     pub fn shown(&self) -> Option<&Verdict> {
-        self.verdicts().find(|one| one.significant)
+        self.verdicts().find(|one| one.class.is_change())
     }
 
     /// How rate and cost changed: `33 % faster, 1.4 % more instructions`. None if neither is known to.
     pub fn changes_in_short(&self) -> Option<String> {
         let changes: Vec<String> =
-            self.verdicts().filter(|one| one.significant).map(words::change_in_short).collect();
+            self.verdicts().filter(|one| one.class.is_change()).map(words::change_in_short).collect();
         (!changes.is_empty()).then(|| changes.join(", "))
     }
 
@@ -552,7 +552,6 @@ impl Line<'_> {
         let mei = words::what_matters(verdict);
         let name = verdict.metric.measure().label;
         let is = if verdict.metric.measure().is_plural { "are" } else { "is" };
-        let chance = if verdict.may_be_chance() { ", which may be chance" } else { "" };
         match (verdict.class, verdict.detector) {
             (Class::Same, Detector::Rate) => format!("its rate is the same within {mei}"),
             (Class::Same, Detector::Stalls) => format!("stalls take the same time within {mei}"),
@@ -585,9 +584,9 @@ impl Line<'_> {
                 }
             }
             (_, Detector::Rate | Detector::Stalls) => {
-                format!("{}{chance}, {}", words::change(verdict), counted(blocks, judged.sample()))
+                format!("{}, {}", words::change(verdict), counted(blocks, judged.sample()))
             }
-            _ => format!("{operation} {}{chance}", words::change(verdict)),
+            _ => format!("{operation} {}", words::change(verdict)),
         }
     }
 }

@@ -39,15 +39,15 @@ pub(crate) fn state(run: &Run) -> String {
     }
 }
 
-/// A verdict's name in tables, CSV and JSON: its class, `may be chance`, or `mixed`.
+/// A verdict's name in tables, CSV and JSON: its class, or `mixed`.
 pub(crate) fn verdict(verdict: &Verdict) -> &'static str {
-    if verdict.is_mixed() { "mixed" } else { verdict.key() }
+    if verdict.is_mixed() { "mixed" } else { verdict.class.key() }
 }
 
-/// A verdict as a cell: a change that may be chance is no regression or improvement, and has no colour.
+/// A verdict as a cell.
 pub(crate) fn verdict_cell(one: &Verdict) -> Cell {
     let tint = match one.class {
-        _ if one.is_mixed() || one.may_be_chance() => Tint::None,
+        _ if one.is_mixed() => Tint::None,
         Class::Regression { .. } => Tint::Red,
         Class::Improvement { .. } => Tint::Green,
         Class::Same | Class::Inconclusive => Tint::None,
@@ -244,10 +244,12 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
             let names: Vec<&str> = verdict.opposed_by.iter().map(|opposed| opposed.measure().label).collect();
             Some(format!("mixed: {} moved the other way", names.join(", ")))
         }
-        Tag::NotSignificant => Some("may be chance: not significant among so many verdicts".to_owned()),
-        Tag::Suspect if verdict.tags.contains(&Tag::FewBlocks) => None,
-        Tag::Suspect => Some("suspect".to_owned()),
-        Tag::FewBlocks => Some(format!("suspect: {}", few_blocks(verdict))),
+        Tag::Likely if verdict.tags.iter().any(|tag| matches!(tag, Tag::FewBlocks | Tag::NotSignificant)) => {
+            None
+        }
+        Tag::Likely => Some("likely".to_owned()),
+        Tag::NotSignificant => Some("likely: may be chance among so many verdicts".to_owned()),
+        Tag::FewBlocks => Some(format!("likely: {}", few_blocks(verdict))),
         Tag::BeyondLooks if verdict.looks_reached == 0 => Some("too few blocks".to_owned()),
         Tag::BeyondLooks => Some("too noisy".to_owned()),
         Tag::TooShort => Some("not measured long enough to rule out stalls".to_owned()),

@@ -58,8 +58,9 @@ fn a_page_of_several_arms_answers_first() {
     let answer = "Slower than old: new in 2 of 6 tests, mid in 1; faster: new in 1, same in 1. \
                   More instructions per operation than old: new in 2 of 6 tests; fewer: new in 1.";
     assert!(text.starts_with(answer), "{text}");
-    let places = ["<li>mid: insert (1", "Started ", "<svg"].map(|part| rest.find(part).unwrap());
-    assert!(places.is_sorted(), "then each arm, the conditions, the figure: {places:?}");
+    let places =
+        ["Measured with ", "<svg", "Started ", "<li>mid: insert (1"].map(|part| rest.find(part).unwrap());
+    assert!(places.is_sorted(), "then the conditions, the figure, each arm: {places:?}");
     let text = show(&run, &Options::default()).unwrap();
     let parts = [
         "Slower than old: new in 2 of 6 tests, mid in 1; faster: ",

@@ -70,7 +70,7 @@ impl Case<'_> {
         }
         let few_blocks = shown.few_blocks.filter(|_| !verdict.class.is_decided());
         if few_blocks.is_some() {
-            verdict.tags.extend([Tag::Suspect, Tag::FewBlocks]);
+            verdict.tags.extend([Tag::Likely, Tag::FewBlocks]);
         }
         if let Some(exact) = self.exact_now(&question) {
             self.describe_exactly(exact, &question, &mut verdict);
@@ -192,7 +192,6 @@ impl Case<'_> {
             looks_reached,
             p_seq: 1.0,
             q_value: 1.0,
-            significant: false,
             block_sd: f64::NAN,
             moderated_sd: f64::NAN,
             df: 0.0,

@@ -13,8 +13,8 @@ use crate::rules::Rules;
 use crate::verdict::{Class, Judgement, Tag, Verdict};
 use rqps_model::{Detector, Events, Metric};
 
-/// Suspects are what would be significant if this many times the errors were allowed.
-const SUSPECT_TIMES: f64 = 10.0;
+/// Likely is what would be significant if this many times the errors were allowed.
+const LIKELY_TIMES: f64 = 10.0;
 
 /// One metric of one test: each arm's pairs with base.
 struct Compared<'a> {
@@ -144,12 +144,12 @@ fn drafts_of<'a>(
 }
 
 /// Records, for each resource or cost that changed, those that significantly changed in the other direction.
-/// A change that may be chance must not offset a regression. A higher rate offsets a higher cost, as of instructions
+/// A higher rate offsets a higher cost, as of instructions
 /// that spare a wait; a lower cost never offsets a lower rate.
 fn mark_opposed(of_arm: &mut [Verdict]) {
     let changed: Vec<(Detector, Metric, bool)> = of_arm
         .iter()
-        .filter(|one| (one.detector.weighs() || one.detector == Detector::Rate) && one.significant)
+        .filter(|one| (one.detector.weighs() || one.detector == Detector::Rate) && one.class.is_change())
         .map(|one| (one.detector, one.metric, one.class.is_regression()))
         .collect();
     for one in of_arm.iter_mut().filter(|one| one.detector.weighs() && one.class.is_change()) {
@@ -169,8 +169,7 @@ fn mark_opposed(of_arm: &mut [Verdict]) {
 fn withdraw_unsupported(verdict: &mut Verdict) {
     if verdict.class.is_change() && (verdict.low..=verdict.high).contains(&1.0) {
         verdict.class = Class::Inconclusive;
-        verdict.significant = false;
-        verdict.tags.retain(|tag| !matches!(tag, Tag::NotSignificant | Tag::LaterBlocksDisagree));
+        verdict.tags.retain(|tag| *tag != Tag::LaterBlocksDisagree);
         verdict.tags.push(Tag::LaterBlocksDisagree);
     }
 }
@@ -181,22 +180,20 @@ fn finish(mut family: Vec<&mut Draft>, rules: &Rules) {
     for (draft, q_value) in family.iter_mut().zip(benjamini_hochberg(&p_values)) {
         let verdict = &mut draft.verdict;
         verdict.q_value = q_value;
-        verdict.significant = verdict.class.is_change() && q_value <= rules.q;
-        if verdict.class.is_change() && !verdict.significant {
-            verdict.tags.push(Tag::NotSignificant);
+        if verdict.class.is_change() && q_value > rules.q {
+            verdict.class = Class::Inconclusive;
+            verdict.tags.extend([Tag::Likely, Tag::NotSignificant]);
         }
-        let is_suspect = verdict.tags.contains(&Tag::Suspect);
-        if !is_suspect && !verdict.class.is_decided() && q_value <= rules.q * SUSPECT_TIMES {
-            verdict.tags.push(Tag::Suspect);
+        if !verdict.is_likely() && !verdict.class.is_decided() && q_value <= rules.q * LIKELY_TIMES {
+            verdict.tags.push(Tag::Likely);
         }
     }
-    let significant = family.iter().filter(|draft| draft.verdict.significant).count();
+    let significant = family.iter().filter(|draft| draft.verdict.class.is_change()).count();
     let error_of_significant = false_coverage_error(rules.q, significant, family.len());
     for Draft { verdict, case } in family {
-        let error = match (verdict.significant, verdict.class.is_change()) {
-            (true, _) => error_of_significant,
-            (false, true) => rules.alpha,
-            (false, false) => 2.0 * rules.tost_alpha,
+        let error = match verdict.class.is_change() {
+            true => error_of_significant,
+            false => 2.0 * rules.tost_alpha,
         };
         case.set_intervals(verdict, error);
         if case.metric.measure().events != Events::Rare {

@@ -74,10 +74,11 @@ pub enum Tag {
     LaterBlocksDisagree,
     /// The cost or a resource changed while another one changed in the other direction.
     Mixed,
+    /// Undecided, but a change is likely: it is one at `alpha` and not significant among all verdicts of the report, or
+    /// would be significant at ten times `q`, or is of [`Tag::FewBlocks`].
+    Likely,
     /// A change at `alpha`, but not significant among all verdicts of the report at `q`.
     NotSignificant,
-    /// Undecided, but at ten times `q` it would be a significant change, or [`Tag::FewBlocks`].
-    Suspect,
     /// A count that differs in every block by more than what matters, far beyond its noise: undecided only because so
     /// few blocks can prove no change of a count.
     FewBlocks,
@@ -122,9 +123,6 @@ pub struct Verdict {
     pub p_seq: f64,
     /// `p_seq` adjusted for the number of verdicts of this detector (Benjamini-Hochberg 1995).
     pub q_value: f64,
-    /// Whether it is a change and `q_value` is at most the rules' `q`. It uses the same blocks, so it is no
-    /// replication.
-    pub significant: bool,
     /// Sample standard deviation of a block's log ratio; NaN for a single block.
     pub block_sd: f64,
     /// The same, moderated by the variation of other tests.
@@ -147,19 +145,9 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether it is a change, but not significant among all verdicts of the report.
-    pub fn may_be_chance(&self) -> bool {
-        self.class.is_change() && !self.significant
-    }
-
-    /// The final verdict in a word, as all outputs have it: its class, or that it may be chance.
-    pub fn key(&self) -> &'static str {
-        if self.may_be_chance() { "may be chance" } else { self.class.key() }
-    }
-
     /// Whether a change is likely but not established.
     pub fn is_likely(&self) -> bool {
-        self.may_be_chance() || self.tags.contains(&Tag::Suspect)
+        self.tags.contains(&Tag::Likely)
     }
 
     /// Whether something else changed in the other direction.

@@ -94,7 +94,7 @@ fn exact_counters_are_compared_exactly() {
 fn certainty_of_a_counter_is_limited_by_its_blocks() {
     let three = one(exact(Metric::WalBytes, &[1.5; 3]));
     assert_eq!((three.class, three.blocks_to_resolve), (Class::Inconclusive, Some(2)));
-    assert_eq!(three.tags, [Tag::Exact, Tag::Suspect, Tag::FewBlocks]);
+    assert_eq!(three.tags, [Tag::Exact, Tag::Likely, Tag::FewBlocks]);
     assert!((three.p_seq - 2.0 * (4.0f64 / 27.0).powi(3) / 0.1).abs() < 1e-12, "{}", three.p_seq);
     let five = one(exact(Metric::WalBytes, &[1.5; 5]));
     assert!(five.class == REGRESSION && (five.low - 1.5).abs() < 1e-12 && five.low == five.high, "{five:?}");
@@ -125,7 +125,7 @@ fn a_count_that_differs_in_all_of_few_blocks_is_suspect() {
     {
         let verdict = judge(clear);
         assert!(verdict.q_value > 0.1 && verdict.class == Class::Inconclusive, "{verdict:?}");
-        assert!(verdict.tags.ends_with(&[Tag::Suspect, Tag::FewBlocks]), "{verdict:?}");
+        assert!(verdict.tags.ends_with(&[Tag::Likely, Tag::FewBlocks]), "{verdict:?}");
     }
     let exact = judge(exact(Metric::Blocks, &[500.0; 3]));
     let blocks = judge(metric(Metric::Blocks, &rows([0.2982, 0.298, 0.2983])));
@@ -272,12 +272,11 @@ fn significance_depends_on_all_verdicts() {
         judged(2, None, tests.collect()).verdicts
     };
     let single = report(1);
-    assert_eq!(single[0].class, Class::Regression { proven: false });
+    assert_eq!(single[0].class, Class::Inconclusive);
     assert!((single[0].p_seq - 0.00085).abs() < 0.0001, "{}", single[0].p_seq);
-    assert!(!single[0].significant && single[0].tags.contains(&Tag::NotSignificant), "{:?}", single[0]);
-    assert!((single[0].confidence - 0.999).abs() < 1e-12);
+    assert!(single[0].tags.ends_with(&[Tag::Likely, Tag::NotSignificant]), "{:?}", single[0]);
     let four = report(4);
-    assert!(four[..4].iter().all(|verdict| verdict.significant), "{:?}", four[0]);
+    assert!(four[..4].iter().all(|verdict| verdict.class.is_change()), "{:?}", four[0]);
     let figures = &four[0];
     assert!((figures.confidence - (1.0 - 0.01 * 4.0 / 32.0)).abs() < 1e-12, "{}", figures.confidence);
     assert!(figures.high < 1.0, "a significant change's interval excludes 1");

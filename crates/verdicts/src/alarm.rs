@@ -12,8 +12,6 @@ pub struct FalseAlarm {
     pub ratio: f64,
     /// Its interval.
     pub interval: (f64, f64),
-    /// Whether it is not significant among all verdicts of the report.
-    pub may_be_chance: bool,
 }
 
 /// The verdicts on the control.
@@ -40,7 +38,6 @@ impl FalseAlarmCheck {
             detector: verdict.detector,
             ratio: verdict.ratio,
             interval: (verdict.low, verdict.high),
-            may_be_chance: verdict.may_be_chance(),
         });
         Some(Self {
             verdicts: verdicts.len(),
@@ -51,6 +48,6 @@ impl FalseAlarmCheck {
 
     /// Whether something other than the build differs between the arms: one of the changes counts as such.
     pub fn is_alarming(&self) -> bool {
-        self.alarms.iter().any(|alarm| !alarm.may_be_chance)
+        !self.alarms.is_empty()
     }
 }

@@ -49,8 +49,6 @@ pub struct Tally {
     pub same: usize,
     /// Changes of the cost while other figures changed in the other direction.
     pub mixed: usize,
-    /// Changes that may be chance: not significant among so many verdicts.
-    pub chance: usize,
     pub inconclusive: usize,
 }
 
@@ -59,7 +57,6 @@ impl Tally {
         let mut tally = Self::default();
         for verdict in verdicts {
             *match verdict.class {
-                _ if verdict.may_be_chance() => &mut tally.chance,
                 _ if verdict.is_mixed() => &mut tally.mixed,
                 Class::Regression { .. } => &mut tally.regressions,
                 Class::Improvement { .. } => &mut tally.improvements,
@@ -142,7 +139,7 @@ fn judgement_of(run: &Run, experiment: &Experiment, rules: &Rules) -> Result<Jud
     // A change that shows even so is told.
     let is_told = |one: &Verdict| {
         let is_rate = matches!(one.detector, Detector::Rate | Detector::Stalls);
-        rules.rates || !is_rate || one.significant && !one.is_control
+        rules.rates || !is_rate || one.class.is_change() && !one.is_control
     };
     judgement.verdicts.retain(is_told);
     // Copies of one repeat are no evidence for equality either.

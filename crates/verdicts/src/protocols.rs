@@ -43,7 +43,7 @@ pub fn state_dependent(
     if !is_same(&base, &other) {
         return Ok(found);
     }
-    for verdict in sequence.1.on_candidates().filter(|verdict| verdict.significant) {
+    for verdict in sequence.1.on_candidates().filter(|verdict| verdict.class.is_change()) {
         let arm = &sequence.0.arms[verdict.arm];
         let same = isolated.0.arms.iter().position(|other| !other.control && is_same(arm, other));
         let there = same.and_then(|arm| isolated.1.verdict(&verdict.test, arm, verdict.detector));

@@ -230,8 +230,10 @@ fn unsteady(run: &Run) -> Result<Vec<(String, usize)>> {
 
 /// Tests and arms whose rate changed while their instructions stayed the same.
 fn layout_suspects(judgement: &Judgement) -> Vec<(String, usize)> {
-    let rate =
-        judgement.verdicts.iter().filter(|verdict| verdict.detector == Detector::Rate && verdict.significant);
+    let rate = judgement
+        .verdicts
+        .iter()
+        .filter(|verdict| verdict.detector == Detector::Rate && verdict.class.is_change());
     let same_work = |test: &str, arm: usize| {
         let cost = judgement
             .verdicts

@@ -204,7 +204,7 @@ impl Along<'_> {
         (before, after): (usize, usize),
     ) -> Option<(f64, (f64, f64))> {
         let (verdict, ratio, interval) = self.relation(test, metric, (before, after))?;
-        verdict.significant.then_some((ratio, interval))
+        verdict.class.is_change().then_some((ratio, interval))
     }
 
     /// The verdict on two comparable versions, and the later one's ratio to the earlier with its interval.

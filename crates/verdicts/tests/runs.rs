@@ -65,7 +65,7 @@ fn stalls_are_judged_independently_of_the_rate() {
     let verdicts = judged(&run);
     let verdict = |test, arm| verdicts.verdict(test, arm, Detector::Stalls);
     let stalled = verdict("hot-points", 2).unwrap();
-    assert!(stalled.class.is_regression() && stalled.significant, "{stalled:?}");
+    assert!(stalled.class.is_regression(), "{stalled:?}");
     // 0.13 s of the 5 s of a window were lost.
     let ratio = stalled.ratio;
     assert!((ratio - 1.0 / (1.0 - 0.13 / 5.0)).abs() < 0.001, "{ratio}");

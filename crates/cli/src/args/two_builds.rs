@@ -112,7 +112,7 @@ pub struct AnswerArgs {
         value_name = "WHAT,…"
     )]
     pub fail_on: Vec<FailOn>,
-    /// Exit with 4 if any verdict is inconclusive or not significant
+    /// Exit with 4 if any verdict is inconclusive
     #[arg(long)]
     pub inconclusive_is_failure: bool,
 }

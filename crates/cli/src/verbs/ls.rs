@@ -163,7 +163,7 @@ impl<'a> RunRow<'a> {
                 "better": tally.improvements,
                 "mixed": tally.mixed,
                 "same": tally.same,
-                "inconclusive": tally.inconclusive + tally.chance,
+                "inconclusive": tally.inconclusive,
             });
             (detector.key().to_owned(), counts)
         };
@@ -314,7 +314,7 @@ fn tally_text(detector: Detector, tally: Tally) -> String {
         (tally.improvements, "better"),
         (tally.mixed, "mixed"),
         (tally.same, "same"),
-        (tally.inconclusive + tally.chance, "inconclusive"),
+        (tally.inconclusive, "inconclusive"),
     ];
     let present = parts.iter().filter(|(tests, _)| *tests > 0);
     let present: Vec<String> = present.map(|(tests, word)| format!("{tests} {word}")).collect();

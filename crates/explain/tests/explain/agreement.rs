@@ -132,7 +132,7 @@ fn explanations_agree_with_verdicts_and_with_themselves() {
         for one in explain(&run, Some(&judged), &ExplainRequest::default()).unwrap() {
             let shown: Vec<&Verdict> = judged
                 .of_arm(one.arm)
-                .filter(|verdict| verdict.test == one.test && verdict.significant)
+                .filter(|verdict| verdict.test == one.test && verdict.class.is_change())
                 .collect();
             examined += usize::from(!shown.is_empty());
             let found = contradictions(&one, &shown);

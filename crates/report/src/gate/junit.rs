@@ -27,7 +27,7 @@ enum State {
     Failed,
     /// The gate as a whole does not pass, whatever its verdicts.
     Error,
-    /// No verdict, an inconclusive one, or a change that may be chance.
+    /// No verdict, or an inconclusive one.
     Skipped,
 }
 
@@ -161,14 +161,13 @@ fn case<'a>(
         return Some(Case { test: line.test, message: missed.text.clone(), state });
     }
     let verdict = line.all().find(|verdict| verdict.detector == detector)?;
-    let may_be_chance = verdict.class.is_change() && !verdict.significant;
     Some(Case {
         test: line.test,
         message: match words::signed_change(verdict).filter(|_| verdict.class == Class::Same) {
             Some(change) => format!("{change}: {}", line.part(verdict, judged)),
             None => line.part(verdict, judged),
         },
-        state: State::of(rules.fails_on(verdict), verdict.class == Class::Inconclusive || may_be_chance),
+        state: State::of(rules.fails_on(verdict), verdict.class == Class::Inconclusive),
     })
 }
 

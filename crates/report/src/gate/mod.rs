@@ -24,7 +24,7 @@ pub struct GateRules {
     pub fail_on: Vec<Detector>,
     /// Also mixed regressions of cost and resources, where another resource improved.
     pub mixed: bool,
-    /// Also verdicts of `fail_on` that are inconclusive or may be chance; not those on stalls, which need
+    /// Also verdicts of `fail_on` that are inconclusive; not those on stalls, which need
     /// more blocks than most runs have.
     pub inconclusive: bool,
 }
@@ -217,20 +217,19 @@ impl GateRules {
         self.is_regression(verdict) || self.is_missing(verdict)
     }
 
-    /// Whether the verdict is a significant regression that the rules cover.
+    /// Whether the verdict is a regression that the rules cover.
     fn is_regression(&self, verdict: &Verdict) -> bool {
         let is_covered = match verdict.is_mixed() {
             // A resource in `fail_on` counts even if others improved in exchange.
             true => self.mixed || (verdict.detector.is_resource() && self.covers(verdict)),
             false => self.covers(verdict),
         };
-        is_covered && verdict.class.is_regression() && verdict.significant
+        is_covered && verdict.class.is_regression()
     }
 
     /// Whether the rules require a verdict here that was not reached.
     fn is_missing(&self, verdict: &Verdict) -> bool {
-        let may_be_chance = verdict.class.is_regression() && !verdict.significant;
-        self.inconclusive && self.requires(verdict) && (verdict.class == Class::Inconclusive || may_be_chance)
+        self.inconclusive && self.requires(verdict) && verdict.class == Class::Inconclusive
     }
 
     /// Whether no verdict of an arm that should be reached is.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rqps_model::{Family, counted};
-use rqps_stats::{Detector, Verdict};
+use rqps_stats::{COMMON_CONFIDENCE, Detector, Verdict};
 use rqps_store::{Arm, Run};
 
 use super::Page;
@@ -11,7 +11,7 @@ use crate::comparison::{ComparedArm, TestStep};
 use crate::families::{self, toolchain};
 use crate::number;
 use crate::tables::conditions;
-use crate::tables::verdicts::confidences_of;
+use crate::words;
 
 /// Of a figure of a run that shows these tests.
 pub(super) fn of_run(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> Vec<String> {
@@ -126,9 +126,8 @@ fn replicates(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> String
             let (done, least) = (judged.verdicts.blocks_done, judged.blocks_min());
             let blocks = counted(done, judged.sample());
             let shown = charted(page, &[detector], steps);
-            let levels = confidences_of(|| shown.iter().copied());
             let over = over(shown.iter().map(|one| one.blocks), judged.sample());
-            let whiskers = format!("Whiskers: confidence intervals ({levels}){over}.");
+            let whiskers = whiskers(&over);
             match done {
                 0 | 1 => format!("{blocks} of the {least} that a verdict takes: no verdicts yet."),
                 early if early < least => {
@@ -153,10 +152,12 @@ fn over(blocks: impl Iterator<Item = usize> + Clone, sample: &str) -> String {
     }
 }
 
-/// The confidence levels of the whiskers of these tests.
-pub(super) fn levels(page: &Page<'_>, detectors: &[Detector], steps: &[TestStep]) -> String {
-    let verdicts = charted(page, detectors, steps);
-    confidences_of(|| verdicts.iter().copied())
+/// What whiskers are in charts of verdicts, of one level in all points; tables have each verdict's own.
+pub(super) fn whiskers(over: &str) -> String {
+    format!(
+        "Whiskers: {} confidence intervals of each test by itself{over}; a change takes more to be called.",
+        words::level(COMMON_CONFIDENCE)
+    )
 }
 
 /// The verdicts that charts of these tests show.

@@ -190,7 +190,8 @@ fn point(verdict: &Verdict) -> Option<RatioPoint> {
         Class::Same => ChartMark::Same,
         Class::Inconclusive => ChartMark::Unknown,
     };
-    point_of(verdict).map(|point| RatioPoint { mark, ..point })
+    let whisker = (verdict.low, verdict.high);
+    point_of(verdict).map(|point| RatioPoint { whisker, mark, ..point })
 }
 
 /// The levels of the intervals in charts, those of single hosts included.

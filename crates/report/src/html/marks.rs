@@ -14,8 +14,8 @@ pub(super) enum Mark {
     Better,
     /// Changed while another resource changed in the other direction.
     Mixed,
-    /// Changed, but not significant among so many verdicts.
-    Chance,
+    /// Inconclusive, but a change is likely.
+    Likely,
     Same,
     Open,
 }
@@ -23,7 +23,7 @@ pub(super) enum Mark {
 impl From<&Verdict> for Mark {
     fn from(verdict: &Verdict) -> Self {
         match verdict.class {
-            _ if verdict.may_be_chance() => Self::Chance,
+            _ if verdict.is_likely() => Self::Likely,
             _ if verdict.is_mixed() => Self::Mixed,
             Class::Regression { .. } => Self::Worse,
             Class::Improvement { .. } => Self::Better,
@@ -34,7 +34,7 @@ impl From<&Verdict> for Mark {
 }
 
 impl Mark {
-    pub const ALL: [Mark; 6] = [Mark::Worse, Mark::Better, Mark::Mixed, Mark::Chance, Mark::Same, Mark::Open];
+    pub const ALL: [Mark; 6] = [Mark::Worse, Mark::Better, Mark::Mixed, Mark::Likely, Mark::Same, Mark::Open];
 
     pub fn is_change(self) -> bool {
         matches!(self, Self::Worse | Self::Better | Self::Mixed)
@@ -46,7 +46,7 @@ impl Mark {
             Self::Worse => ChartMark::Worse,
             Self::Better => ChartMark::Better,
             Self::Mixed => ChartMark::Mixed,
-            Self::Chance => ChartMark::Chance,
+            Self::Likely => ChartMark::Likely,
             Self::Same => ChartMark::Same,
             Self::Open => ChartMark::Unknown,
         }
@@ -59,7 +59,7 @@ impl Mark {
             Self::Better => "better",
             Self::Mixed => "mixed",
             Self::Same => "same",
-            Self::Chance | Self::Open => "open",
+            Self::Likely | Self::Open => "open",
         }
     }
 
@@ -69,7 +69,7 @@ impl Mark {
             Self::Better => "▲",
             Self::Mixed => "◆",
             Self::Same => "●",
-            Self::Chance => "◇",
+            Self::Likely => "◇",
             Self::Open => "○",
         }
     }
@@ -83,7 +83,7 @@ impl Mark {
             (Self::Better, _) => "less",
             (Self::Mixed, _) => "mixed",
             (Self::Same, _) => "the same",
-            (Self::Chance, _) => "may be chance",
+            (Self::Likely, _) => "likely, not established",
             (Self::Open, _) => "inconclusive",
         }
     }

@@ -153,7 +153,7 @@ impl<'a> Page<'a> {
             return vec![Detector::Rate];
         };
         let has_changed = |detector: Detector| {
-            judged.verdicts.on_candidates().any(|one| one.detector == detector && one.significant)
+            judged.verdicts.on_candidates().any(|one| one.detector == detector && one.class.is_change())
         };
         let has = |detector: Detector| judged.verdicts.on_candidates().any(|one| one.detector == detector);
         let rates = judged.verdicts.rules.rates;

@@ -167,7 +167,7 @@ fn verdict_row(
         .iter()
         .flat_map(|arm| Detector::ALL.map(|detector| verdict(*arm, detector)))
         .flatten()
-        .any(|verdict| verdict.significant && !verdict.is_control);
+        .any(|verdict| verdict.class.is_change() && !verdict.is_control);
     html! {
         tr data-changed=[changed.then_some("")] {
             th scope="row" { a href=(page.href(&step.name)) { (breakable(&step.name)) } }

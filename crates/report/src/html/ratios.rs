@@ -8,7 +8,6 @@ use rqps_stats::{Detector, Verdict};
 use super::marks::{Mark, decimals_max};
 use super::{Page, WIDTH_NARROW, captions, drawn_twice};
 use crate::comparison::TestStep;
-use crate::document::DECIMALS_ALONE;
 use crate::verdict_lines::Judged;
 use crate::words;
 
@@ -26,7 +25,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
                     "Logarithmic; at 1.0 the variant equals " strong { (page.comparison.base.arm.name) } ". "
                     @if let Some(judged) = &page.judged {
                         @if judged.has_intervals() {
-                            "Whiskers are confidence intervals (" (captions::levels(page, &detectors, &page.steps)) "). "
+                            (captions::whiskers("")) " "
                         }
                         @if page.has_control() {
                             "The band covers the largest deviation in the group when base is measured against itself (A/A)."
@@ -108,8 +107,7 @@ pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Dete
         Some(judged) => point_of(judged.verdict_across_arms(&step.name, arm, detector)?),
         None => {
             let ratio = page.pair(arm).ranked_ratio(&step.name)?;
-            let decimals_max = DECIMALS_ALONE;
-            Some(RatioPoint { ratio, low: f64::NAN, high: f64::NAN, mark: ChartMark::Unjudged, decimals_max })
+            Some(RatioPoint { ratio, mark: ChartMark::Unjudged, ..RatioPoint::BASE })
         }
     }
 }
@@ -118,9 +116,9 @@ pub(super) fn point(page: &Page<'_>, arm: usize, step: &TestStep, detector: Dete
 pub(super) fn point_of(verdict: &Verdict) -> Option<RatioPoint> {
     let mark = Mark::from(verdict).in_charts();
     let is_drawable = verdict.ratio.is_finite() && verdict.ratio > 0.0;
-    let Verdict { ratio, low, high, .. } = *verdict;
+    let Verdict { ratio, low, high, common: whisker, .. } = *verdict;
     let decimals_max = decimals_max(verdict.detector);
-    is_drawable.then_some(RatioPoint { ratio, low, high, mark, decimals_max })
+    is_drawable.then_some(RatioPoint { ratio, low, high, whisker, mark, decimals_max })
 }
 
 /// The largest deviation of the A/A control from 1 in these tests, in both directions.

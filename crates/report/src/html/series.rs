@@ -161,7 +161,14 @@ impl Series<'_> {
         let step = self.step(&course.test, version, detector);
         let mark = step.map_or(ChartMark::Same, |verdict| Mark::from(verdict).in_charts());
         let Level { ratio, low, high, .. } = level;
-        Some(RatioPoint { ratio, low, high, mark, decimals_max: decimals_max(detector) })
+        Some(RatioPoint {
+            ratio,
+            low,
+            high,
+            whisker: (low, high),
+            mark,
+            decimals_max: decimals_max(detector),
+        })
     }
 }
 

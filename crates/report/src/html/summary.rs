@@ -57,7 +57,8 @@ fn about(page: &Page<'_>) -> String {
     };
     let machine = host("cpu_model").map(|cpu| format!(", on {cpu}{cpus}"));
     format!(
-        "{}, {}{}{}{}. {} {}, {}.",
+        "{}{}, {}{}{}{}. {} {}, {}.",
+        if page.in_site { format!("Run {}: ", page.run.folder.name()) } else { String::new() },
         meta.workload_title,
         counted(page.steps.len(), "test"),
         clients,
@@ -84,16 +85,15 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
         @if let [(arm, lines)] = arms.as_slice() {
             p.headline { (text(*arm, lines)) (aa_check(judged)) }
         } @else {
-            div.headline {
-                p { (of_several(page, judged, &arms)) (aa_check(judged)) }
-                ul {
-                    @for (arm, lines) in &arms { li { (page.name(*arm)) ": " (answer::brief(judged, *arm, lines)) } }
-                }
-            }
+            p.headline { (of_several(page, judged, &arms)) (aa_check(judged)) }
         }
         (measured_with(page))
         (warnings(page))
         (all_tests::figures(page))
+        p.about { (about(page)) }
+        @if arms.len() > 1 {
+            ul { @for (arm, lines) in &arms { li { (page.name(*arm)) ": " (answer::brief(judged, *arm, lines)) } } }
+        }
         @for (arm, _) in &arms { (unpaired_rates(page, judged, *arm)) }
         @if let Some(invalid) = verdicts::without_result(judged.run, |_| true) { (blocks::blocks(&[invalid], 2)) }
         (blocks::blocks(&open, 2))
@@ -131,8 +131,7 @@ fn of_several(page: &Page<'_>, judged: &Judged<'_>, arms: &[(usize, Vec<Line<'_>
 fn measured_with(page: &Page<'_>) -> Markup {
     let line = conditions::line(page.run, page.comparison.base_in(page.run));
     html! {
-        p.about { @if page.in_site { "Run " (page.run.folder.name()) ": " } (about(page)) }
-        p { (line) }
+        p.about { (line) }
         @for warning in conditions::warnings(page.run) {
             div.callout.alarm { (blocks::blocks(&[Block::Text(warning)], 2)) }
         }
@@ -168,7 +167,15 @@ fn tally_title(page: &Page<'_>, detector: Detector) -> String {
 fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
     let mark_of = |line: &Line<'_>| line.all().find(|one| one.detector == detector).map(Mark::from);
     let count = |mark| lines.iter().filter(|line| mark_of(line) == Some(mark)).count();
-    let counts = Mark::ALL.map(|mark| (mark, count(mark)));
+    let mut counts = Mark::ALL.map(|mark| (mark, count(mark)));
+    let likely = count(Mark::Likely);
+    for (mark, count) in &mut counts {
+        *count = match mark {
+            Mark::Likely => 0,
+            Mark::Open => *count + likely,
+            _ => *count,
+        };
+    }
     html! {
         div.tally {
             span.tally-title { (title) }
@@ -181,6 +188,7 @@ fn tally(title: &str, detector: Detector, lines: &[Line<'_>]) -> Markup {
                 @for (mark, count) in counts.iter().filter(|(_, count)| *count > 0) {
                     li.mark.(mark.class()) {
                         span aria-hidden="true" { (mark.symbol()) " " } (count) " " (mark.word(detector))
+                        @if *mark == Mark::Open && likely > 0 { ", " (likely) " of them likely" }
                     }
                 }
             }
@@ -324,6 +332,7 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
         (measured_with(page))
         (warnings(page))
         (all_tests::figures(page))
+        p.about { (about(page)) }
         @if page.candidates().is_empty() {
         } @else if page.run.meta.is_imported() { p.callout { (ONE_RESULT) } } @else { p.callout {
             strong { "A single pass, without error bars. " }

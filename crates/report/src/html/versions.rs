@@ -33,7 +33,7 @@ pub(super) fn section(page: &Page<'_>) -> Result<Option<Markup>> {
             p.legend {
                 "Relative to " strong { (page.comparison.base.arm.name) } "."
                 @if judged.has_intervals() {
-                    " Whiskers are confidence intervals (" (captions::levels(page, &page.headlines(), &page.steps)) ")."
+                    " " (captions::whiskers(""))
                 }
             }
             @for (number, row) in rows.iter().enumerate() {

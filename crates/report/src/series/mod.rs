@@ -13,7 +13,7 @@ use rqps_model::Group;
 use rqps_model::sample::mean;
 use rqps_stats::course::{Level, Part};
 use rqps_stats::series::{Arrival, Step, TestSteps, arrivals};
-use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
+use rqps_stats::{Class, Detector, Metric, Verdict};
 use rqps_store::{Arm, Run};
 
 use crate::comparison::Comparison;
@@ -164,7 +164,7 @@ impl<'a> Series<'a> {
             for version in 1..self.versions.len() {
                 for detector in Detector::ALL {
                     let Some(verdict) = self.step(&course.test, version, detector) else { continue };
-                    if verdict.significant && verdict.ratio.is_finite() {
+                    if verdict.class.is_change() && verdict.ratio.is_finite() {
                         let interval = (verdict.low, verdict.high);
                         let step = Step { arrivals: vec![version], ratio: verdict.ratio, interval };
                         metrics.entry(verdict.metric).or_default().push(step);
@@ -229,7 +229,7 @@ impl<'a> LinkOf<'a> {
     /// The tests with a significant change, the worst first.
     fn changed(&self) -> Vec<String> {
         let lines = self.judged.lines(self.link.after, |_| true);
-        let is_significant = |line: &Line<'_>| line.all().any(|verdict| verdict.significant);
+        let is_significant = |line: &Line<'_>| line.all().any(|verdict| verdict.class.is_change());
         let changed = crate::verdict_lines::changed(&lines).into_iter().map(|(_, line)| line);
         let item = |line: &Line<'_>| {
             let found = self.explained.iter().find(|one| one.test == line.test);
@@ -237,7 +237,7 @@ impl<'a> LinkOf<'a> {
                 matches!(finding.word, Word::MoreWork | Word::LessWork | Word::AnotherPlan)
             };
             // How long a host's CPUs are waited for is no property of a version where its cost changed too.
-            let costs = line.cost.is_some_and(|cost| cost.significant);
+            let costs = line.cost.is_some_and(|cost| cost.class.is_change());
             let of_work = found.filter(|_| costs).and_then(|one| one.findings.iter().find(is_work));
             let why = of_work.or_else(|| found.and_then(|one| one.findings.first())).map(sentence);
             let why = why.map(|why| format!(". {why}")).unwrap_or_default();
@@ -247,11 +247,11 @@ impl<'a> LinkOf<'a> {
     }
 
     /// What is likely a change and not established: `hot-points (rate 0.78)`.
-    fn suspects(&self) -> Vec<String> {
+    fn likely(&self) -> Vec<String> {
         let verdicts = self.judged.verdicts.of_arm(self.link.after);
-        let suspects = verdicts.filter(|one| one.tags.contains(&Tag::Suspect));
+        let likely = verdicts.filter(|one| one.is_likely());
         let name = |one: &Verdict| format!("{} ({} {:.2})", one.test, one.metric.measure().label, one.ratio);
-        suspects.map(name).collect()
+        likely.map(name).collect()
     }
 
     /// Verdicts on rates: significant changes, the same, and others.
@@ -259,7 +259,7 @@ impl<'a> LinkOf<'a> {
         let mut tally = [0; 3];
         for verdict in self.judged.verdicts.of_arm(self.link.after) {
             if verdict.detector == Detector::Rate {
-                let place = if verdict.significant {
+                let place = if verdict.class.is_change() {
                     0
                 } else if verdict.class == Class::Same {
                     1

@@ -122,13 +122,11 @@ impl Series<'_> {
             }
             let changed = step.changed();
             let [_, same, other] = step.tally();
-            let suspects = match step.suspects() {
+            let likely = match step.likely() {
                 none if none.is_empty() => String::new(),
-                some => {
-                    format!("; suspect, a change that is likely and not established: {}", some.join(", "))
-                }
+                some => format!("; likely, not established: {}", some.join(", ")),
             };
-            let rest = format!("rates: {same} the same, {other} inconclusive{suspects}");
+            let rest = format!("rates: {same} the same, {other} inconclusive{likely}");
             let of = counted(self.tests.len(), "test");
             match changed.is_empty() {
                 true => {

@@ -59,7 +59,7 @@ fn of_lines((run, has_rates): (&Run, bool), label: &str, base: &str, lines: &[Li
     let (rate, cost) = (Answer::on(lines, Detector::Rate), Answer::on(lines, Detector::Cost));
     let n = rqps_model::counted(lines.len(), "test");
     let (metric, less) = cost_metrics(lines);
-    let undecided = cost.tally.inconclusive + cost.tally.chance;
+    let undecided = cost.tally.inconclusive;
     let is_same = cost.tally.same > 0 && !cost.changed() && undecided * FEW <= lines.len();
     if lines.is_empty() {
         let missing = without_result(run, lines);
@@ -214,8 +214,9 @@ pub(crate) fn brief(judged: &Judged<'_>, arm: usize, lines: &[Line<'_>]) -> Stri
     let unpaired = (unpaired > 0).then(|| format!("repeats that cannot be paired with base's in {unpaired}"));
     let invalid = missing.iter().filter(|one| one.arm == name && is_test(run, one.step)).count();
     let invalid = (invalid > 0).then(|| format!("no valid result in {invalid}"));
-    let shown =
-        largest(lines, LIKELY_MAX_OF_SEVERAL, |line| line.verdicts().filter(|one| one.significant).collect());
+    let shown = largest(lines, LIKELY_MAX_OF_SEVERAL, |line| {
+        line.verdicts().filter(|one| one.class.is_change()).collect()
+    });
     let likely =
         likely(lines, LIKELY_MAX_OF_SEVERAL).map(|named| format!("likely, not established: {named}"));
     let first = undecided::before_verdicts(judged, lines);
@@ -386,9 +387,8 @@ impl Answer {
     }
 
     fn unchanged(&self) -> Vec<String> {
-        let Tally { same, inconclusive, chance, .. } = self.tally;
+        let Tally { same, inconclusive, .. } = self.tally;
         let parts = [
-            (chance, format!("a change that may be chance in {chance}")),
             (same, format!("the same{} in {same}", self.within)),
             (inconclusive, format!("inconclusive in {inconclusive}")),
         ];
@@ -425,7 +425,7 @@ fn other_resources(lines: &[Line<'_>]) -> String {
         let is_other = |line: &&Line<'_>| line.judged_resources.iter().all(|one| one.detector != detector);
         let changed = || {
             let changed = lines.iter().filter(is_other).flat_map(Line::changed_resources);
-            changed.filter(|one| one.detector == detector && one.significant)
+            changed.filter(|one| one.detector == detector && one.class.is_change())
         };
         let metric = changed().next()?.metric;
         let more = changed().filter(|one| one.class.is_regression()).count();
@@ -489,14 +489,5 @@ mod tests {
             changes(0, 0, 5),
             "is slower than old in none of 8 tests, faster in none, mixed in 5, the same within 2 % in 3"
         );
-    }
-
-    #[test]
-    fn a_change_that_may_be_chance_is_not_counted_as_one() {
-        let tally = Tally { chance: 2, inconclusive: 30, ..Tally::default() };
-        let answer = Answer { tally, within: String::new() };
-        assert!(!answer.changed());
-        assert_eq!(answer.list(("more", "less")), "a change that may be chance in 2, inconclusive in 30");
-        assert_eq!(stalls(false, &answer), format!(" Stalls: {}.", answer.list(("more", "fewer"))));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rqps_model::{Digits, counted};
-use rqps_stats::{Detector, Metric, Tag, Verdict};
+use rqps_stats::{Detector, Metric, Verdict};
 use rqps_store::{Arm, BlockStatus, CUT_OFF, Run};
 use rqps_verdicts::{
     AfterResume, Agreement, FalseAlarm, FalseAlarmCheck, InstructionSource, Measured, about,
@@ -32,7 +32,7 @@ pub(crate) fn lines(judged: &Judged<'_>) -> Vec<Line> {
     let source = judged.has_costs().then(|| source(judged));
     let costs = [source, agreement(judged), contradictions(judged)];
     let facts =
-        costs.into_iter().chain([suspects(judged), Some(blocks(judged)), copies(judged.run), noise(judged)]);
+        costs.into_iter().chain([likely(judged), Some(blocks(judged)), copies(judged.run), noise(judged)]);
     let facts = facts.flatten().map(|text| Line { text, is_alarm: false });
     let after_resume = measured_after_resume(judged.run).into_iter();
     let after_resume = after_resume.map(|one| Line { text: after_resume_text(&one), is_alarm: true });
@@ -64,7 +64,7 @@ pub(crate) fn items(judged: &Judged<'_>) -> Block {
 
 fn false_alarms(judged: &Judged<'_>) -> String {
     match &judged.verdicts.false_alarms {
-        Some(check) => alarms(check, judged.verdicts.rules.alpha),
+        Some(check) => alarms(check),
         None if judged.run.meta.is_imported() => "no A/A check: imported runs have no control".to_owned(),
         None if judged.run.meta.protocol != "isolated" => {
             "no A/A check: passes measure base once each".to_owned()
@@ -101,7 +101,7 @@ fn noise(judged: &Judged<'_>) -> Option<String> {
 /// For a headline: that base differs from itself, if it does.
 pub(crate) fn alarm(judged: &Judged<'_>) -> Option<String> {
     let check = judged.verdicts.false_alarms.as_ref().filter(|check| check.is_alarming())?;
-    let found = differences(check.alarms.iter().filter(|alarm| !alarm.may_be_chance)).join(", ");
+    let found = differences(check.alarms.iter()).join(", ");
     Some(format!("ALARM: base differs from itself ({found}): trust no verdict before the reason is known."))
 }
 
@@ -115,7 +115,7 @@ fn differences<'c>(alarms: impl Iterator<Item = &'c FalseAlarm>) -> Vec<String> 
 }
 
 /// `A/A check: 0 false alarms in 64 verdicts`.
-fn alarms(check: &FalseAlarmCheck, alpha: f64) -> String {
+fn alarms(check: &FalseAlarmCheck) -> String {
     let alarms = differences(check.alarms.iter());
     let start = format!(
         "A/A check (base against itself): {} in {}",
@@ -125,15 +125,10 @@ fn alarms(check: &FalseAlarmCheck, alpha: f64) -> String {
     match (check.verdicts, alarms.is_empty()) {
         (0, _) => "A/A check (base against itself): no verdicts yet".to_owned(),
         (_, true) => start,
-        (_, false) if check.is_alarming() => format!(
+        (_, false) => format!(
             "{start}: {}. ALARM: something other than the build differs between the arms; check sections blocks and \
              evidence before trusting any verdict",
             alarms.join(", ")
-        ),
-        (_, false) => format!(
-            "{start}: {}. Each may be chance, which makes up to {:.1} of so many",
-            alarms.join(", "),
-            alpha * check.verdicts as f64
         ),
     }
 }
@@ -238,20 +233,20 @@ fn contradictions(judged: &Judged<'_>) -> Option<String> {
     })
 }
 
-/// What tables mark as suspect, apart from what explains a change of the rate or the cost that is established.
-fn suspects(judged: &Judged<'_>) -> Option<String> {
+/// What is likely, apart from what explains a change of the rate or the cost that is established.
+fn likely(judged: &Judged<'_>) -> Option<String> {
     let is_of_time = |one: &Verdict| one.detector.is_rate_or_cost();
     let all = || judged.verdicts.on_candidates();
-    let changed: BTreeSet<(&str, usize)> =
-        all().filter(|one| is_of_time(one) && one.significant).map(|one| (&*one.test, one.arm)).collect();
+    let changed: BTreeSet<(&str, usize)> = all()
+        .filter(|one| is_of_time(one) && one.class.is_change())
+        .map(|one| (&*one.test, one.arm))
+        .collect();
     let explains = |one: &Verdict| !is_of_time(one) && changed.contains(&(&*one.test, one.arm));
-    let suspects = all().filter(|one| one.tags.contains(&Tag::Suspect) && !explains(one));
+    let likely = all().filter(|one| one.is_likely() && !explains(one));
     let name =
         |one: &Verdict| format!("{} of {}", words::subject(one.detector), on_arm(judged, &one.test, one.arm));
-    let named: Vec<String> = suspects.map(name).collect();
-    (!named.is_empty()).then(|| {
-        format!("suspect, changes that are likely and not established: {}", words::names(&named, NAMES_MAX))
-    })
+    let named: Vec<String> = likely.map(name).collect();
+    (!named.is_empty()).then(|| format!("likely, not established: {}", words::names(&named, NAMES_MAX)))
 }
 
 /// `copies: 3 of each build from source, …`.

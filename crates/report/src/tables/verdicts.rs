@@ -343,7 +343,7 @@ pub(crate) fn resources(judged: &Judged<'_>, lines: &[Line<'_>], label: &str, ba
         line.judged_resources.iter().all(|judged| judged.detector != one.detector)
     };
     for (line, verdict) in lines.iter().flat_map(|line| {
-        let told = line.changed_resources().chain(line.suspect_resources());
+        let told = line.changed_resources().chain(line.likely_resources());
         told.filter(move |one| others(&line, one)).map(move |one| (line, one))
     }) {
         let mut cells = vec![Cell::words(line.test), Cell::words(verdict.metric.measure().label)];
@@ -353,7 +353,7 @@ pub(crate) fn resources(judged: &Judged<'_>, lines: &[Line<'_>], label: &str, ba
     }
     table.footnotes.push(
         "regression: uses more than base; improvement: less. Each metric is judged by itself and does not affect the \
-         verdict on the cost. suspect: a change is likely but not established. Section evidence also has metrics that \
+         verdict on the cost. likely: a change that is not established. Section evidence also has metrics that \
          did not change or are inconclusive"
             .to_owned(),
     );
@@ -502,9 +502,8 @@ fn tags(lines: &[Line<'_>], most: &str) -> Option<String> {
     let is_tagged = |tag: Tag| lines.iter().flat_map(Line::judged).any(|one| one.tags.contains(&tag));
     let noisy =
         is_tagged(Tag::BeyondLooks).then(|| format!("too noisy: even {most} would probably not decide it"));
-    let suspect =
-        is_tagged(Tag::Suspect).then(|| "suspect: a change is likely but not established".to_owned());
-    let told: Vec<String> = noisy.into_iter().chain(suspect).collect();
+    let likely = is_tagged(Tag::Likely).then(|| "likely: a change that is not established".to_owned());
+    let told: Vec<String> = noisy.into_iter().chain(likely).collect();
     (!told.is_empty()).then(|| told.join(". "))
 }
 

@@ -9,7 +9,7 @@ use rqps_fleet::{Collected, Fleet, HostResult, MeasuredArm, Split, collect};
 use rqps_model::sample::median;
 use rqps_model::{Digits, counted, part_of, short_hash};
 use rqps_report::{Format, JointPage, JointRow, joint_levels};
-use rqps_stats::{Class, Detector, HOSTS_MIN, Joint, OnHost, Tag, Verdict};
+use rqps_stats::{Class, Detector, HOSTS_MIN, Joint, OnHost, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const BETTER_ON_EACH: &str = "improvement on each";
 /// A control whose interval is further than this factor from base is named, also if it is inconclusive.
 const CLEAR_FACTOR: f64 = 1.25;
 /// A host's own verdict if a change is likely and not established.
-const SUSPECT: &str = "suspect";
+const LIKELY: &str = "likely";
 /// The column of the hosts' own verdicts.
 const ON_HOSTS: &str = "on hosts";
 /// Hosts that are named with their figures: of more, a line has no room.
@@ -459,7 +459,7 @@ fn on_hosts(collected: &Collected, joint: &Joint) -> String {
             true => format!("{} ({})", name(*host), percent(own)),
             false => name(*host).to_owned(),
         };
-        let class = if own.tags.contains(&Tag::Suspect) { SUSPECT } else { own.class.key() };
+        let class = if own.is_likely() { LIKELY } else { own.class.key() };
         match classes.iter_mut().find(|(known, _)| *known == class) {
             Some((_, hosts)) => hosts.push(text),
             None => classes.push((class, vec![text])),
@@ -513,7 +513,7 @@ fn as_json(fleet: &Fleet, collected: &Collected, warnings: &[String]) -> Value {
     let own = |host: usize, verdict: &Verdict| {
         json!({
             "host": collected.hosts.get(host).map(|host| &host.name), "class": verdict.class.key(),
-            "suspect": verdict.tags.contains(&Tag::Suspect),
+            "likely": verdict.is_likely(),
             "ratio": finite(verdict.ratio), "low": finite(verdict.low), "high": finite(verdict.high),
             "confidence": finite(verdict.confidence), "blocks": verdict.blocks,
         })

@@ -61,8 +61,15 @@ impl Edge<'_> {
 
 /// The same the other way round. Its verdict is about the other one.
 fn reversed(point: RatioPoint) -> RatioPoint {
-    let RatioPoint { ratio, low, high, .. } = point;
-    RatioPoint { ratio: 1.0 / ratio, low: 1.0 / high, high: 1.0 / low, mark: ChartMark::Unknown, ..point }
+    let RatioPoint { ratio, low, high, whisker, .. } = point;
+    RatioPoint {
+        ratio: 1.0 / ratio,
+        low: 1.0 / high,
+        high: 1.0 / low,
+        whisker: (1.0 / whisker.1, 1.0 / whisker.0),
+        mark: ChartMark::Unknown,
+        ..point
+    }
 }
 
 type Edges<'a> = BTreeMap<(Node<'a>, Node<'a>), Edge<'a>>;
@@ -142,10 +149,9 @@ fn ways<'a>(edges: &Edges<'a>, first: &Node<'a>) -> BTreeMap<Node<'a>, Way<'a>> 
                 1 => *point,
                 _ => RatioPoint {
                     ratio: so_far.ratio * point.ratio,
-                    low: f64::NAN,
-                    high: f64::NAN,
                     mark: ChartMark::Unknown,
-                    ..*point
+                    decimals_max: point.decimals_max,
+                    ..RatioPoint::BASE
                 },
             };
             let before = Some((at.clone(), edge.run, point.ratio));

@@ -212,7 +212,7 @@ fn facts(page: &Page<'_>, stem: &str) -> Result<SiteRun> {
                 let mark = Mark::from(verdict);
                 counts.iter_mut().filter(|(one, _)| *one == mark).for_each(|(_, count)| *count += 1);
             }
-            let changed_here = of_lines().filter(|verdict| verdict.significant).count();
+            let changed_here = of_lines().filter(|verdict| verdict.class.is_change()).count();
             if headline.as_ref().is_none_or(|(most, _)| changed_here >= *most) {
                 headline =
                     Some((changed_here, answer::of_one(counted, (judged, arm), (&label, &base), &lines)));
@@ -298,7 +298,7 @@ fn arrival_between(result: &ArmResult) -> Option<String> {
     let (arm, base) = (&result.arm, result.base.as_ref()?);
     let judged = result.judged.as_ref()?;
     let verdicts = [&judged.rate, &judged.cost].into_iter().flatten();
-    let changed: Vec<&Verdict> = verdicts.filter(|verdict| verdict.significant).collect();
+    let changed: Vec<&Verdict> = verdicts.filter(|verdict| verdict.class.is_change()).collect();
     let is_alike = (&arm.dbms, &arm.config) == (&base.dbms, &base.config);
     let is_known = !arm.version.is_empty() && !base.version.is_empty() && arm.version != base.version;
     let is_newer = version_key(&arm.version) > version_key(&base.version);

@@ -9,7 +9,7 @@ use rqps_stats::Verdict;
 
 use super::super::marks::{figure as verdict_figure, interval};
 use super::super::shell::Frame;
-use super::super::{breakable, versions_figure};
+use super::super::{breakable, captions, versions_figure};
 use super::course::{Charted, Found, VERSIONS_MIN, courses};
 use super::joined::{Joined, joined};
 use super::run::{ArmOfResult, ArmResult, SiteRun, TestOfRun};
@@ -48,8 +48,8 @@ pub(super) fn page(test: &SiteTest<'_>, runs: &[SiteRun]) -> SiteFile {
                     version in common join. There are not as many; the table has every result."
                 }
             }
-            @if let Some(levels) = levels.as_ref().filter(|_| has_course) {
-                p.legend { "Whiskers are confidence intervals (" (levels) ")." }
+            @if levels.is_some() && has_course {
+                p.legend { (captions::whiskers("")) }
             }
             @for of in workloads.iter().filter(|of| !of.courses.is_empty()) {
                 @if !is_one { h3 { (settings(&of.settings)) ", " (counted(of.runs, "run")) } }
