@@ -224,7 +224,7 @@ fn runs_that_have_a_version_in_common_are_one_course() {
         course.split_once("Cost per operation (instructions) relative to PostgreSQL 16.1, 3 runs").unwrap();
     assert!(of_costs.contains("cost relative to PostgreSQL 16.1") && !of_costs.contains("rate relative"));
     assert!(of_costs.contains("1.00 in 16.1, 2.0001 in 16.2, 1.00 in 16.3, 4.00 in 16.4"), "{of_costs}");
-    assert!(of_rates.contains("Whiskers are confidence intervals (99"), "{of_rates}");
+    assert!(of_rates.contains("Whiskers: 95 % confidence intervals"), "{of_rates}");
     // Each version with what it was measured against.
     let row = course.split("<tr>").find(|row| row.contains(">16.3</th>")).unwrap();
     assert!(row.contains("<td>16.4</td>"), "{row}");
