@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(stalled_us(&[(BACKGROUND_RATE, 1.0)]), 0.0);
     }
 
-    /// On a busy host slices that were interrupted are left out of the time, but not of what the kernel tells of waiting.
+    /// On a busy host interrupted slices are left out of the time, but not of what the kernel tells of waiting.
     #[test]
     fn waiting_keeps_the_kinds_that_it_had_in_whole_windows() {
         let known = [
