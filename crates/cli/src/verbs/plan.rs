@@ -70,7 +70,8 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
         out::message(&format!("warning: it does not run on this host: {error}"));
     }
     let runs_here = unfit.is_none();
-    mistakes.extend(rehearse(context, &plan, &found, runs_here)?);
+    let refused = rehearse(context, &plan, &found, runs_here)?;
+    mistakes.extend(refused.into_iter().map(|why| format!("{name}: {why}")));
     if !mistakes.is_empty() || !unpublished.is_empty() {
         let mut errors = elsewhere(name, (&plan, builds), mistakes);
         errors.add(unpublished);

@@ -268,7 +268,7 @@ fn a_check_tries_own_sql_on_servers_of_the_plan() {
     let good = check(&plan(schema, test, drop, &version), 0);
     assert!(good.stdout.contains("no mistakes; 2 arms and a control, 1 step each"), "{}", good.stdout);
     for (schema, test, drop, words) in [
-        (schema, "SELEC id FROM t;", drop, "[sql.tests] look, line 1: "),
+        (schema, "SELEC id FROM t;", drop, "plan.toml: [sql.tests] look, line 1: "),
         (schema, "SELECT nope FROM t;", drop, "column \"nope\" does not exist"),
         ("CREATE TABLE t (id int); CREATE INDX i ON t (id);", test, drop, "[sql] schema, line 1: "),
     ] {

@@ -45,9 +45,15 @@ pub fn parse(text: &str, names: &[String]) -> Result<Expression, String> {
     }
 }
 
-/// The variable that may be meant by a name that none has. Of names of two letters any two are alike.
+/// The variable that may be meant by a name that none has. Of names of two letters any two are alike, unless one is the
+/// beginning of the other.
 pub fn variable_meant<'n>(name: &str, known: &'n [String]) -> Option<&'n str> {
-    nearest(name, known.iter().map(String::as_str).chain([CLIENT_ID])).filter(|_| name.len() > 2)
+    if name.len() > 2 {
+        return nearest(name, known.iter().map(String::as_str).chain([CLIENT_ID]));
+    }
+    let is_meant =
+        |one: &&str| name.len().abs_diff(one.len()) == 1 && (name.starts_with(one) || one.starts_with(name));
+    known.iter().map(String::as_str).find(is_meant)
 }
 
 struct Parser<'t> {
@@ -160,7 +166,10 @@ impl<'t> Parser<'t> {
         }
         let Some((_, function, least, most)) = FUNCTIONS.iter().find(|known| known.0 == name) else {
             let known: Vec<&str> = FUNCTIONS.iter().map(|known| known.0).collect();
-            return Err(format!("there is no function `{name}`; there are {}", known.join(", ")));
+            return Err(match nearest(&name, known.iter().copied()) {
+                Some(meant) => format!("there is no function `{name}`; did you mean `{meant}`?"),
+                None => format!("there is no function `{name}`; there are {}", known.join(", ")),
+            });
         };
         self.expect("(")?;
         let mut operands = Vec::new();

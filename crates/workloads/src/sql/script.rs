@@ -453,6 +453,7 @@ mod tests {
                 "\\set customers 10\n\\set c random(1, :custmers)\nSELECT :c",
                 "line 2: no variable `custmers` is set before; did you mean `:customers`?",
             ),
+            ("\\set c 1\nSELECT :cc", "line 2: no variable `cc`: did you mean `:c`?"),
             // A letter is not a slip of another.
             ("\\set a 1\nSELECT :b", "line 2: no variable `b`: add"),
             ("SELECT 'a", "line 1: the quote does not end"),
