@@ -1,8 +1,8 @@
 //! Lists of things (runs, builds, configs) in every output format: aligned and no wider than the terminal, Markdown,
 //! CSV.
 //!
-//! If text does not fit, optional columns are dropped, then elastic columns are wrapped. Other formats are complete.
-//! Each verb builds its own JSON, which has more fields than the list.
+//! If text does not fit, optional columns are dropped, then elastic columns are wrapped, at last the names of rows.
+//! Other formats are complete. Each verb builds its own JSON, which has more fields than the list.
 
 use crate::context::Context;
 use crate::out;
@@ -179,6 +179,11 @@ impl Listing {
             let Some(widest) = widest.filter(|width| **width > ELASTIC_MIN) else { break };
             *widest -= 1;
         }
+        // The name of a row is broken, behind its hyphens, if nothing else helps.
+        let excess = total_of(&widths).saturating_sub(width);
+        if let Some(name) = widths.first_mut().and_then(Option::as_mut).filter(|name| **name > ELASTIC_MIN) {
+            *name = name.saturating_sub(excess).max(ELASTIC_MIN);
+        }
         widths
     }
 
@@ -250,6 +255,9 @@ mod tests {
             droppable.text(Some(22), false),
             "name    what\na       the first, of\n        | two\nsecond  ends"
         );
+        let mut named = listing();
+        named.rows[0][0] = "calibrate-ladder-20261130".into();
+        assert!(named.text(Some(40), false).ends_with("\ncalibrate-ladder-   1 kB  the first,\n20261130                   of | two\nsecond            12 MB  ends"));
         assert_eq!(listing().text(Some(3), false).lines().nth(1), Some("a        1 kB  the first, of"));
     }
 

@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &LsArgs) -> anyhow::Result<ExitCode> {
     let mut listing = Listing::new(vec![
         Column::text("run"),
         Column::text("started (UTC)").optional(1),
-        Column::number("age"),
+        Column::number("age").optional(4),
         Column::text("state"),
         Column::number("done").optional(3),
         Column::number("size").optional(2),

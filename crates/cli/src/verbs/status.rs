@@ -176,7 +176,8 @@ fn summary_lines(
         0 => format!("{} done", summary.progress()),
         total => format!("{} of {total} actions done", summary.actions_done),
     };
-    let mut lines = vec![format!("{}: {painted}, {done}", run.folder.path().display())];
+    let first = format!("{}: {painted}, {done}", run.folder.path().display());
+    let mut lines = vec![rqps_report::wrapped(&first, context.width)];
     let mut bar = Vec::new();
     if let Some(share) = estimate.share.filter(|share| *share < 1.0) {
         let filled = (share * BAR_WIDTH as f64).round() as usize;
@@ -189,13 +190,14 @@ fn summary_lines(
     }
     let started = format!("started {} UTC", human::utc(run.meta.created_at_ms));
     // What a resume repeats comes after what has higher numbers.
-    lines.push(match run.scheduled().max_by_key(|action| action.finished_at_ms) {
+    let started = match run.scheduled().max_by_key(|action| action.finished_at_ms) {
         Some(last) => {
             let lasted = human::elapsed(run.meta.created_at_ms, last.finished_at_ms);
             format!("{started}, last action finished {lasted} later")
         }
         None => started,
-    });
+    };
+    lines.push(rqps_report::wrapped(&started, context.width));
     // As reports say of a run that tells what ended it.
     let why = if is_ended { "ended" } else { "reason" };
     let reason = estimate.reason.as_ref().map(|reason| format!("{why}: {reason}"));
@@ -224,7 +226,7 @@ fn arms(run: &Run) -> Listing {
     let mut listing = Listing::new(vec![
         Column::text("arm"),
         Column::text("variant"),
-        Column::text("role"),
+        Column::text("role").optional(1),
         Column::number("actions"),
         Column::elastic("last"),
     ]);

@@ -14,6 +14,8 @@ const GRAY: &str = "\x1b[90m";
 const WRAP_MIN: usize = 16;
 /// Longer names and values may be broken anywhere.
 const PIECE_MAX: usize = 40;
+/// With more rows in each part of a table, the group's heading is repeated: it may be off the screen.
+const ROWS_SEEN: usize = 20;
 /// Longer names of arms are no headings of columns.
 const HEADING_MAX: usize = 12;
 
@@ -68,6 +70,7 @@ fn render_table(table: &Table, screen: Screen) -> String {
         for (at, part) in parts.columns.iter().enumerate() {
             if at > 0 {
                 lines.push(String::new());
+                lines.extend(group.filter(|_| rows.len() > ROWS_SEEN).map(str::to_owned));
             }
             lines.push(parts.line(part, &heads, false));
             lines.extend(rows.iter().map(|row| parts.line(part, &row.cells, screen.color)));

@@ -1,4 +1,5 @@
-//! Every figure behind the verdicts: one row per test, arm and metric, including the control.
+//! Every figure behind the verdicts: one row per test, arm and metric, including the control. Rows of one metric and
+//! arm have a heading of their own, so that a reader of hundreds of them knows what each is about.
 //!
 //! | column | means |
 //! | --- | --- |
@@ -13,7 +14,7 @@
 //! | `detectable` | smallest change for the worse that would have been detected with 80 % probability |
 //! | `matters` | smallest change that matters |
 //! | `remarks` | as in the table of verdicts |
-//! | `metric`, `arm`, `test` | what the row is about; the test, last, is the header of the row |
+//! | `metric`, `arm`, `test` | what the row is about; readers have metric and arm in the heading above it |
 //!
 //! If a program counted instructions, a second table compares them with the CPU time of the windows:
 //!
@@ -32,7 +33,7 @@ use rqps_stats::{Verdict, blocks_of};
 use rqps_verdicts::Agreement;
 
 use crate::comparison::Comparison;
-use crate::document::{Block, Cell, Column, Figure, Table, Tint};
+use crate::document::{Block, Cell, Column, Figure, Table, Tint, cells};
 use crate::error::Result;
 use crate::number;
 use crate::verdict_lines::Judged;
@@ -81,6 +82,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         let blocks = blocks_of(&judged.verdicts.experiment, one);
         blocks.into_iter().map(|of| number::significant(of.ratio, 6)).collect::<Vec<_>>().join(" ")
     };
+    let arm = |one: &Verdict| judged.run.arms[one.arm].name.as_str();
     let figures: [Figure<'_, &Verdict>; 20] = [
         (Column::words("verdict"), &|one| Cell { tint: Tint::None, ..words::verdict_cell(one) }),
         (number("ratio", "ratio"), &|one| estimate(one)[0].clone()),
@@ -99,13 +101,19 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
         (number("detectable", "detectable"), &|one| Cell::printed(Some(one.mde80), words::detectable)),
         (number("matters", "mei"), &|one| share(one.mei)),
         (Column::words("remarks"), &|one| Cell::words(words::remarks(one).join("; "))),
-        (Column::words("metric"), &|one| Cell::words(one.metric.key())),
-        (Column::words("arm"), &|one| Cell::words(&*judged.run.arms[one.arm].name)),
+        (Column::words("metric").in_group(), &|one| Cell::words(one.metric.key())),
+        (Column::words("arm").in_group(), &|one| Cell::words(arm(one))),
         (Column::words("test"), &|one| Cell::words(&*one.test)),
     ];
     let title = format!("Evidence of {}", judged.run.folder.name());
     let shown = judged.verdicts.judgement.verdicts.iter().filter(|one| comparison.shows(&one.test));
-    let mut table = Table::of_figures("evidence", title, &figures, 3, shown);
+    let mut shown: Vec<&Verdict> = shown.collect();
+    shown.sort_by_key(|one| (one.metric, one.arm));
+    let columns = figures.iter().map(|(column, _)| column.clone()).collect();
+    let mut table = Table::new("evidence", title, columns, 3);
+    for one in shown {
+        table.row_in(&format!("{} of {}", one.metric.key(), arm(one)), cells(&figures, &one));
+    }
     table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
     table.footnotes.push(
         "confidence: of the interval of its row. Changes of a rate or a cost have that of verdicts, others 90 %; a \
