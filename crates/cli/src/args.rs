@@ -24,7 +24,7 @@ pub use two_builds::{AnswerArgs, BisectArgs, GateArgs, UpgradeArgs};
 
 const EXAMPLES: &str = "\
 Examples:
-  rqps demo                            compare Postgres 16 and 18 in some minutes
+  rqps demo                            compare Postgres 16 and 18
   rqps gate --base BUILD --head BUILD  is this patch slower?
   rqps plan print verdicts > my.toml   a plan to edit before an upgrade
   rqps run my.toml                     run it; then: rqps report --html
@@ -36,7 +36,7 @@ or source: postgres+o2nofp:/src/postgres@BRANCH";
 /// Heading of the options that every verb has.
 pub const GLOBAL: &str = "Global options";
 
-/// Did it get slower, by how much, and why? Runs the same work against several versions or configurations of a
+/// Did it get slower, by how much, and why? Runs the same workload against several versions or configurations of a
 /// database on one machine, and reports relative throughput and what each operation cost.
 #[derive(Debug, Parser)]
 #[command(name = "rqps", version, term_width = 80, after_help = EXAMPLES, next_help_heading = GLOBAL)]
@@ -111,7 +111,7 @@ const COLORS: [(&str, Color, &str); 3] = [
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Compare two Postgres releases, in four minutes on a quiet machine
+    /// Compare two Postgres releases, in under five minutes on two quiet CPUs
     Demo(DemoArgs),
     /// Run a plan
     Run(RunArgs),
@@ -135,9 +135,9 @@ pub enum Verb {
     Gate(GateArgs),
     /// Find the published version, or the commit, that introduced a change
     Bisect(BisectArgs),
-    /// Measure tests over many versions: each test's course, and what came with which version
+    /// Measure tests across many versions: how each test developed, and which version changed it
     Series(SeriesArgs),
-    /// Tell if a difference comes from a test or from the steps before it
+    /// Tell whether a difference comes from a test itself or from the steps before it
     Order(OrderArgs),
     /// Write a run's full report
     Report(ReportArgs),
@@ -161,7 +161,7 @@ pub enum Verb {
     Host(HostArgs),
     /// Check a plan, show its steps, list the shipped plans
     Plan(PlanArgs),
-    /// Report what an upgrade changes: options of your config, query plans, rate, cost and latency of each test
+    /// Report what an upgrade changes: config options, query plans, and the rate, cost and latency of each test
     Upgrade(UpgradeArgs),
     /// Run a plan on many hosts through Slurm, and join their results
     Fleet(FleetArgs),
@@ -209,10 +209,10 @@ pub struct RunArgs {
     /// A plan file, or the name of a shipped plan (see `rqps plan ls`)
     #[arg(add = complete::plans())]
     pub plan: String,
-    /// Name the run, in place of the plan's name
+    /// Name of the run [default: the plan's name]
     #[arg(long, value_name = "NAME", value_parser = label)]
     pub label: Option<String>,
-    /// Maximum time to measure (15m, 1h), in place of the plan's, for a plan with blocks
+    /// Maximum measuring time (15m, 1h), for a plan with blocks [default: the plan's]
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// Keep the data directories of finished arms
@@ -346,7 +346,7 @@ pub struct ShowArgs {
     /// Only these tests
     #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',', add = complete::tests())]
     pub tests: Vec<String>,
-    /// Of an imported run: figures as published beside what was measured, like --section published
+    /// For an imported run: published figures beside measured ones, like --section published
     #[arg(long, conflicts_with_all = ["sections", "all"])]
     pub published: bool,
     #[command(flatten)]
@@ -379,13 +379,13 @@ pub struct ExplainArgs {
     /// As other commands name tests
     #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',', hide = true, add = complete::tests())]
     pub more_tests: Vec<String>,
-    /// Only this arm, which may be the control
+    /// Only these arms; the control may be one of them
     #[arg(long = "arm", value_name = "ARM,…", value_delimiter = ',')]
     pub arms: Vec<String>,
     /// The arm to compare with [default: the plan's base]
     #[arg(long, value_name = "ARM")]
     pub base: Option<String>,
-    /// The figures behind every change; without it, of more than three, a summary
+    /// Show the figures behind every change [default: a summary of more than three changes]
     #[arg(long)]
     pub all: bool,
 }
@@ -480,7 +480,7 @@ pub enum PlanVerb {
         #[arg(add = complete::plans())]
         plan: String,
     },
-    /// Print the resolved schedule with its estimated time
+    /// Print the resolved schedule with estimated times
     Show {
         /// A plan file, or the name of a shipped plan
         #[arg(add = complete::plans())]
@@ -497,7 +497,7 @@ pub enum PlanVerb {
         #[arg(add = complete::plans())]
         plan: String,
     },
-    /// Print a plan of own SQL with the statements of a slow query log, or of pg_stat_statements as CSV
+    /// Print a plan that runs the statements of a slow query log, or of pg_stat_statements as CSV
     Capture {
         /// The file
         file: PathBuf,

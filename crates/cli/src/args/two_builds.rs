@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Args)]
 pub struct UpgradeArgs {
-    /// The build in use, such as mysql-8.0.31; or, without NEW, an existing run: its folder, its name, or `last`
+    /// The build in use, such as mysql-8.0.31; or, if NEW is omitted, an existing run: its folder, its name, or `last`
     #[arg(add = complete::builds())]
     pub old: String,
     /// The build to upgrade to
@@ -21,13 +21,13 @@ pub struct UpgradeArgs {
     /// Only these tests
     #[arg(long, value_delimiter = ',', value_name = "TEST,…", requires = "new", add = complete::tests())]
     pub tests: Vec<String>,
-    /// Maximum time to measure (15m, 1h) [default: the plan's]
+    /// Maximum measuring time (15m, 1h) [default: the plan's]
     #[arg(long, value_name = "TIME", requires = "new")]
     pub budget: Option<String>,
     /// A plan with protocol = "isolated"; the two builds replace its arms [default: verdicts]
     #[arg(long, requires = "new", add = complete::plans())]
     pub plan: Option<String>,
-    /// Name of the run, to find it again [default: upgrade]
+    /// Name of the run [default: upgrade]
     #[arg(long, requires = "new", value_parser = label)]
     pub label: Option<String>,
 }
@@ -58,7 +58,12 @@ pub struct BisectArgs {
     pub plan: Option<String>,
 }
 
+const EXIT_CODES: &str = "\
+Exit codes (details in docs/GATE.md): 0 passed, 1 regression, 2 mistake in the
+arguments or the plan, 3 run failed or incomplete, 4 undecided, 130 interrupted";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub struct GateArgs {
     /// An existing run: its folder, its name, or `last`
     #[arg(conflicts_with_all = ["base", "head", "config", "tests", "budget", "plan", "label"], add = complete::runs())]
@@ -66,7 +71,7 @@ pub struct GateArgs {
     /// The build to compare with: postgres-18.1, or a directory with bin/postgres
     #[arg(long, value_name = "BUILD", requires = "head", add = complete::builds())]
     pub base: Option<String>,
-    /// The changed build, to be judged
+    /// The changed build, which is judged
     #[arg(long, value_name = "BUILD", requires = "base", add = complete::builds())]
     pub head: Option<String>,
     /// A shipped config's name, or a file [default: the plan's]
@@ -75,16 +80,16 @@ pub struct GateArgs {
     /// Only these tests
     #[arg(long, value_delimiter = ',', value_name = "TEST,…", add = complete::tests())]
     pub tests: Vec<String>,
-    /// Maximum time to measure (15m, 1h) [default: the plan's]
+    /// Maximum measuring time (15m, 1h) [default: the plan's]
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// A plan with protocol = "isolated"; base and head replace its arms [default: verdicts]
     #[arg(long, add = complete::plans())]
     pub plan: Option<String>,
-    /// Name of the run, to find it again [default: gate]
+    /// Name of the run [default: gate]
     #[arg(long, value_parser = label)]
     pub label: Option<String>,
-    /// Measure what seven tests cost in instructions and CPU time, and judge no rates: a few minutes
+    /// Measure only the instructions and CPU time of seven tests, and judge no rates: about two minutes
     #[arg(long, requires = "head", conflicts_with_all = ["plan", "run"])]
     pub quick: bool,
     #[command(flatten)]
@@ -94,13 +99,13 @@ pub struct GateArgs {
 /// How a gate answers.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 pub struct AnswerArgs {
-    /// Write a Markdown summary; `-` for standard output, the default unless another output goes there
+    /// Write a Markdown summary to this file; `-` is standard output, the default unless another output goes there
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,
-    /// Write JUnit XML
+    /// Write JUnit XML to this file
     #[arg(long, value_name = "FILE")]
     pub junit: Option<String>,
-    /// Write a list for benchmark-action (customSmallerIsBetter)
+    /// Write JSON for benchmark-action (customSmallerIsBetter) to this file; in other commands --json takes none
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
     /// Fail (exit code 1) on a significant regression in any of these [default: rate,cost,stalls; cost,cpu of a run

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let plan = plan(&args.versions)?;
     out::message(&format!(
-        "running the microbenchmarks on {}, three blocks: four minutes on a quiet machine once the builds are here",
+        "running the microbenchmarks on {}, three blocks: under five minutes on two quiet CPUs once the builds are here",
         args.versions.join(" and ")
     ));
     super::run::execute_then(context, super::run::begin(context, plan)?, |folder| {
