@@ -315,8 +315,9 @@ fn widths(table: &Table, width_max: Option<usize>) -> Vec<usize> {
     }
     let (names, words) = (those(&is_name, &shown), those(&is_words, &shown));
     let longest = words.iter().map(|index| all[*index]).max().unwrap_or(0);
-    if longest > WRAP_MIN && longest + GAP.len() + total(&all, &names) > width_max {
-        return fitted(&words, &shown).unwrap_or_else(|| capped(&words, WRAP_MIN));
+    let beside_names = width_max.saturating_sub(GAP.len() + total(&all, &names));
+    if longest > WRAP_MIN && longest > beside_names {
+        return fitted(&words, &shown).unwrap_or_else(|| capped(&words, beside_names.max(WRAP_MIN)));
     }
     all
 }

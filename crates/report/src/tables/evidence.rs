@@ -112,7 +112,7 @@ fn table(comparison: &Comparison<'_>, judged: &Judged<'_>) -> Table {
     let columns = figures.iter().map(|(column, _)| column.clone()).collect();
     let mut table = Table::new("evidence", title, columns, 3);
     for one in shown {
-        table.row_in(&format!("{} of {}", one.metric.key(), arm(one)), cells(&figures, &one));
+        table.row_in(&format!("metric {}, arm {}", one.metric.key(), arm(one)), cells(&figures, &one));
     }
     table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
     table.footnotes.push(
