@@ -4,13 +4,13 @@
 //! On a test no two of these verdicts have an arm, a load or a start of a server in common. Neighbours run two copies
 //! of the build; the same arms are judged again in pairs of one copy, so that what copies differ by is told from what
 //! the statistics get wrong. How often p values are at most a level shows errors that the few false changes don't. Exit
-//! code 1 if there is a false change.
+//! code 1 if there is a false change; an error if settings in effect differ between arms, which are not equal then.
 
 use rqps_calibrate::conclude::rates_and_costs;
 use rqps_calibrate::pairing::{Sample, judge_pairs};
 use rqps_stats::counts::clopper_pearson;
 use rqps_stats::{Class, Detector};
-use rqps_store::{Run, RunFolder};
+use rqps_store::{Arm, Run, RunFolder};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -55,8 +55,6 @@ struct Tally {
     same: u64,
     inconclusive: u64,
     changed: u64,
-    /// Of these, what reports call a change: the others are told as what may be chance.
-    significant: u64,
     /// Number of p values of at most each level.
     at_most: [u64; LEVELS.len()],
 }
@@ -69,10 +67,7 @@ impl Tally {
         match sample.class {
             Class::Same => self.same += 1,
             Class::Inconclusive => self.inconclusive += 1,
-            Class::Regression { .. } | Class::Improvement { .. } => {
-                self.changed += 1;
-                self.significant += u64::from(sample.significant);
-            }
+            Class::Regression { .. } | Class::Improvement { .. } => self.changed += 1,
         }
     }
 
@@ -85,6 +80,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut tallies: BTreeMap<(Pairs, Detector), Tally> = BTreeMap::new();
     for path in std::env::args().skip(1) {
         let run = RunFolder::open(Path::new(&path))?;
+        check_settings(&run)?;
         let (experiment, rules) = (rates_and_costs(&run)?, rqps_verdicts::rules_of(&run)?);
         for pairs in [Pairs::TwoCopies, Pairs::OneCopy] {
             for sample in judge_pairs(&experiment, &pairs.arms(&run), &rules)? {
@@ -108,20 +104,37 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::from(u8::from(tallies.values().any(|tally| tally.changed > 0))))
 }
 
+/// Whether the settings in effect are the same on all arms, places of files aside.
+fn check_settings(run: &Run) -> Result<(), String> {
+    let settings = |arm: &Arm| -> BTreeMap<String, String> {
+        let all = arm.settings.iter().filter(|one| !one.value.contains('/'));
+        all.map(|one| (one.name.clone(), one.value.clone())).collect()
+    };
+    let Some((first, others)) = run.arms.split_first() else { return Ok(()) };
+    let expected = settings(first);
+    for arm in others {
+        let found = settings(arm);
+        if let Some((name, value)) = found.iter().find(|(name, value)| expected.get(*name) != Some(value)) {
+            let run = run.folder.name();
+            return Err(format!("{run}: {name} is {value} on {}, otherwise on {}", arm.name, first.name));
+        }
+    }
+    Ok(())
+}
+
 fn print_classes<'a>(tallies: impl Iterator<Item = (Detector, &'a Tally)>) {
-    println!("detector     verdicts   same  inconclusive  false  at most, one-sided 95 %  significant");
+    println!("detector     verdicts   same  inconclusive  false  at most, one-sided 95 %");
     for (detector, tally) in tallies {
         // A two-sided interval of 90 % has the one-sided bound of 95 %.
         let (_, most) = clopper_pearson(tally.changed, tally.all(), 0.9);
         println!(
-            "{:<12} {:>8} {:>6} {:>13} {:>6} {:>21.3} % {:>12}",
+            "{:<12} {:>8} {:>6} {:>13} {:>6} {:>21.3} %",
             name(detector),
             tally.all(),
             tally.same,
             tally.inconclusive,
             tally.changed,
-            100.0 * most,
-            tally.significant
+            100.0 * most
         );
     }
 }

@@ -111,7 +111,7 @@ const COLORS: [(&str, Color, &str); 3] = [
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Compare two Postgres releases, in under five minutes on two quiet CPUs
+    /// Compare two Postgres releases, in four to five minutes on a quiet machine
     Demo(DemoArgs),
     /// Run a plan
     Run(RunArgs),
@@ -200,7 +200,7 @@ pub struct OrderArgs {
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Versions to compare; the first is the base
-    #[arg(long, value_delimiter = ',', default_value = "16,18", value_name = "V,V,…")]
+    #[arg(long, value_delimiter = ',', default_value = "16,18", value_name = "V,V,…", add = complete::postgres_versions())]
     pub versions: Vec<String>,
 }
 
@@ -335,7 +335,8 @@ pub struct SectionArgs {
 
 /// Accepts all sections; help lists them.
 fn section_parser() -> impl TypedValueParser<Value = Section> {
-    PossibleValuesParser::new(Section::ALL.map(Section::key)).try_map(|name| name.parse::<Section>())
+    let names = Section::ALL.map(|section| PossibleValue::new(section.key()).help(section.about()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Section>())
 }
 
 #[derive(Debug, Args)]
@@ -344,7 +345,7 @@ pub struct ShowArgs {
     #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Only these tests
-    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',', add = complete::tests())]
+    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',', add = complete::tests_of_run())]
     pub tests: Vec<String>,
     /// For an imported run: published figures beside measured ones, like --section published
     #[arg(long, conflicts_with_all = ["sections", "all"])]
@@ -374,10 +375,10 @@ pub struct ExplainArgs {
     #[arg(add = complete::runs())]
     pub run: String,
     /// Only these tests, changed or not [default: those that changed or are inconclusive]
-    #[arg(value_name = "TEST", add = complete::tests())]
+    #[arg(value_name = "TEST", add = complete::tests_of_run())]
     pub tests: Vec<String>,
     /// As other commands name tests
-    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',', hide = true, add = complete::tests())]
+    #[arg(long = "test", value_name = "TEST,…", value_delimiter = ',', hide = true, add = complete::tests_of_run())]
     pub more_tests: Vec<String>,
     /// Only these arms; the control may be one of them
     #[arg(long = "arm", value_name = "ARM,…", value_delimiter = ',')]

@@ -9,11 +9,11 @@ use rqps_builds::{Dirs, list_builds, published, shipped_flavours};
 use rqps_model::Dbms;
 use rqps_plan::shipped::SHIPPED_PLANS;
 use rqps_servers::shipped_configs;
-use rqps_store::RunFolder;
+use rqps_store::{RunFolder, RunSummary};
 use rqps_workloads::microbenchmarks;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Set by the script when a shell asks.
 const VARIABLE: &str = "RQPS_COMPLETE";
@@ -48,9 +48,7 @@ pub fn plans() -> ArgValueCompleter {
 /// A run: `last`, one of the results directory, or a folder.
 pub fn runs() -> ArgValueCompleter {
     names_or_files(|| {
-        let results = std::env::var_os("RQPS_RESULTS").unwrap_or_else(|| "results".into());
-        let mut runs = RunFolder::list(Path::new(&results)).unwrap_or_default();
-        runs.sort_by_key(|run| std::cmp::Reverse(run.created_at_ms));
+        let runs = newest_first(&results());
         let names = runs.iter().take(RUNS_MAX).map(|run| (run.folder.name(), String::new()));
         [("last".to_owned(), "The newest run".to_owned())].into_iter().chain(names).collect()
     })
@@ -71,17 +69,40 @@ pub fn tests() -> ArgValueCompleter {
     })
 }
 
+/// A test of the run whose name was typed before, or else of the newest.
+pub fn tests_of_run() -> ArgValueCompleter {
+    names(|| {
+        let results = results();
+        let named = words_before().find_map(|word| {
+            let folders = [results.join(&word), Path::new(&word).to_owned()];
+            folders.iter().find_map(|folder| RunFolder::open_unchanging(folder).ok())
+        });
+        let newest = || {
+            newest_first(&results).first().and_then(|run| RunFolder::open_unchanging(run.folder.path()).ok())
+        };
+        let Some(run) = named.or_else(newest) else { return Vec::new() };
+        let tests =
+            run.steps_once().filter(|step| run.windows.iter().any(|window| window.action.step == step.name));
+        tests.map(|step| (step.name.clone(), String::new())).collect()
+    })
+}
+
+/// A series of Postgres.
+pub fn postgres_versions() -> ArgValueCompleter {
+    names(|| versions(Dbms::Postgres).into_iter().map(|version| (version, String::new())).collect())
+}
+
 /// A DBMS.
 pub fn dbms() -> ArgValueCompleter {
     names(|| Dbms::ALL.map(|dbms| (dbms.name().to_owned(), dbms.title().to_owned())).to_vec())
 }
 
-/// A published version of any DBMS: which one is typed before is not known here.
+/// A published version of the DBMS that was typed before.
 pub fn published_versions() -> ArgValueCompleter {
     names(|| {
-        let of =
-            |dbms: Dbms| versions(dbms).into_iter().map(move |version| (version, dbms.title().to_owned()));
-        Dbms::ALL.into_iter().flat_map(of).collect()
+        let dbms = words_before().find_map(|word| word.parse().ok());
+        let versions = dbms.map(versions).unwrap_or_default();
+        versions.into_iter().map(|version| (version, String::new())).collect()
     })
 }
 
@@ -111,6 +132,21 @@ fn versions(dbms: Dbms) -> Vec<String> {
             published.into_iter().map(|build| build.version).collect()
         }
     }
+}
+
+fn results() -> PathBuf {
+    std::env::var_os("RQPS_RESULTS").unwrap_or_else(|| "results".into()).into()
+}
+
+fn newest_first(results: &Path) -> Vec<RunSummary> {
+    let mut runs = RunFolder::list(results).unwrap_or_default();
+    runs.sort_by_key(|run| std::cmp::Reverse(run.created_at_ms));
+    runs
+}
+
+/// The words of the line that is typed, after the command; the script hands them over after `--`.
+fn words_before() -> impl Iterator<Item = String> {
+    std::env::args().skip_while(|word| word != "--").skip(3)
 }
 
 /// A name with a few words about it, which may be empty.

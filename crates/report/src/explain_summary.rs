@@ -2,7 +2,7 @@
 
 use rqps_explain::{Cause, Decomposition, ExplainRequest, Explanation, Finding, Part, Word};
 use rqps_model::counted;
-use rqps_stats::{Tag, Verdict};
+use rqps_stats::{Detector, Tag, Verdict};
 use rqps_store::Run;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -85,14 +85,24 @@ fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     let verdicts = line.verdicts().chain(line.changed_stalls()).chain(line.changed_resources());
     let verdicts = verdicts.map(|verdict| line.part(verdict, judged));
     let missed = line.missed.iter().map(|missed| missed.text.clone());
-    let parts: Vec<String> = missed.chain(verdicts).chain(likely_resources(&line)).collect();
+    let parts: Vec<String> = missed.chain(verdicts).chain(likely_resources(&line, &one.findings)).collect();
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
-/// Changes of resources that are likely and not established, and why not.
-fn likely_resources(line: &Line<'_>) -> Option<String> {
-    let all: Vec<String> = line.likely_resources().map(words::change_in_short).collect();
-    let counted = line.likely_resources().find(|one| one.tags.contains(&Tag::FewBlocks));
+/// Changes of resources that are likely and not established, and why not; without those of which findings tell.
+fn likely_resources(line: &Line<'_>, findings: &[Finding]) -> Option<String> {
+    let is_told = |one: &Verdict| {
+        let cause = match one.detector {
+            Detector::Blocks => Cause::BlocksTouched,
+            Detector::Rows => Cause::Rows,
+            Detector::Wal => Cause::Wal,
+            _ => return false,
+        };
+        findings.iter().any(|finding| finding.cause == cause)
+    };
+    let likely = || line.likely_resources().filter(|one| !is_told(one));
+    let all: Vec<String> = likely().map(words::change_in_short).collect();
+    let counted = likely().find(|one| one.tags.contains(&Tag::FewBlocks));
     let why = counted.map(|one| format!(" ({})", words::few_blocks(one))).unwrap_or_default();
     (!all.is_empty()).then(|| format!("likely, not established: {}{why}", all.join(", ")))
 }
@@ -342,12 +352,9 @@ impl Summary {
 /// `less work (blocks touched)`
 fn name(first: &First) -> String {
     match first {
-        // Instructions are what changed, and no counter tells why.
-        Some((Word::MoreWork, Some(cause))) if *cause == Cause::Instructions.key() => {
-            "more instructions of unknown cause".to_owned()
-        }
-        Some((Word::LessWork, Some(cause))) if *cause == Cause::Instructions.key() => {
-            "fewer instructions of unknown cause".to_owned()
+        Some((word, Some(cause))) if is_unknown(*word, cause) => {
+            let direction = if *word == Word::MoreWork { "more" } else { "fewer" };
+            format!("{direction} instructions of unknown cause")
         }
         Some((word, Some(cause))) => format!("{word} ({})", cause.replace('-', " ")),
         Some((word, None)) => word.to_string(),
@@ -452,14 +459,23 @@ pub(crate) fn sentence(finding: &Finding) -> String {
         _ if finding.weight <= -SHARE_MIN => " (against the change)".to_owned(),
         _ => String::new(),
     };
-    format!("{}{share}: {}", finding.word, finding.sentence)
+    format!("{}{share}: {}", start(finding), finding.sentence)
+}
+
+/// Instructions are what changed, and no counter tells why.
+fn is_unknown(word: Word, cause: &str) -> bool {
+    matches!(word, Word::MoreWork | Word::LessWork) && cause == Cause::Instructions.key()
+}
+
+fn start(finding: &Finding) -> &'static str {
+    if is_unknown(finding.word, finding.cause.key()) { "cause unknown" } else { finding.word.key() }
 }
 
 /// The same on the first of a group of tests. Each of several has a share of its own.
 pub(crate) fn sentence_of_group(finding: &Finding, others: usize) -> String {
     match others {
         0 => sentence(finding),
-        _ => format!("{}: {}", finding.word, finding.sentence),
+        _ => format!("{}: {}", start(finding), finding.sentence),
     }
 }
 

@@ -8,66 +8,38 @@ use crate::tables;
 rqps_model::words! {
     /// A section: one kind of table, in the order of a full report.
     Section {
-        /// Which differences are real, test by test (runs with blocks).
         Verdicts = "verdicts",
-        /// Cost per operation and rate, with intervals from few replicates (runs with blocks or passes).
         Costs = "costs",
-        /// Which version brought a change (runs with three or more versions).
         Arrivals = "arrivals",
-        /// Every figure behind the verdicts.
         Evidence = "evidence",
-        /// Blocks, with the canaries around them.
         Blocks = "blocks",
         Arms = "arms",
         Host = "host",
-        /// What the host could do before and after the run.
         Certificate = "certificate",
-        /// Medians per group, and tests at 0.95 or below, or 1.05 or above.
         Headline = "headline",
-        /// Rates relative to the base.
         Relative = "relative",
         Absolute = "absolute",
-        /// Writes and syncs per second and their latency (benchmark sync-latency).
         Syncs = "syncs",
-        /// Each arm relative to the arm before it.
         Chain = "chain",
-        /// New orders per minute, transactions by kind (tests that place orders).
         Transactions = "transactions",
-        /// Background writes: target and achieved rate (consecutive steps).
         Background = "background",
-        /// CPU of server and client (consecutive steps).
         Cpu = "cpu",
-        /// Sizes, dead rows, planning of the DELETE (consecutive steps).
         State = "state",
-        /// What ended each step, and how its writes were paced (consecutive steps).
         Ends = "ends",
-        /// Response times by size (consecutive steps).
         Responses = "responses",
-        /// The LSM tree before and after each test, flushes, compactions, stalls (RocksDB).
         Lsm = "lsm",
-        /// Cost per operation, test by test.
         PerOp = "per-op",
-        /// Events, working statements, no-ops, retries.
         Rates = "rates",
-        /// Rate per second, stalls and latencies of events.
         Variance = "variance",
-        /// Latency by kind of statement.
         Latency = "latency",
-        /// Server counters per operation.
         Counters = "counters",
-        /// CPU seconds per connection.
         Connections = "connections",
         Loads = "loads",
         Settles = "settles",
-        /// Options that a build does not support.
         LeftOut = "left-out",
-        /// State of the servers before each test.
         Fingerprints = "fingerprints",
-        /// Query plans that differ from the base's.
         Plans = "plans",
-        /// Figures of imported files, as published and as measured.
         Published = "published",
-        /// Invalid and repeated steps, notes.
         Remarks = "remarks",
     }
 }
@@ -76,6 +48,45 @@ rqps_model::words! {
 const NOT_JUDGED: &str = "rates are not judged in this run (`rates = false` in its plan): its windows are too short, and differences are noise";
 
 impl Section {
+    /// What it shows, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Section::Verdicts => "Which differences are real, test by test (blocks)",
+            Section::Costs => "Costs and rates, with intervals also of too few blocks for verdicts",
+            Section::Arrivals => "Which version brought a change (three versions or more)",
+            Section::Evidence => "Every figure behind the verdicts",
+            Section::Blocks => "Blocks, with the canaries around them",
+            Section::Arms => "What was compared",
+            Section::Host => "Facts of the machine",
+            Section::Certificate => "What the host could do before and after the run",
+            Section::Headline => "Medians per group, and tests at 0.95 or below, or 1.05 or above",
+            Section::Relative => "Rates relative to the base",
+            Section::Absolute => "Rates",
+            Section::Syncs => "Writes and syncs per second and their latency (benchmark sync-latency)",
+            Section::Chain => "Each arm relative to the arm before it",
+            Section::Transactions => "New orders per minute, transactions by kind (tests that place orders)",
+            Section::Background => "Background writes: target and achieved rate (Insert Benchmark)",
+            Section::Cpu => "CPU of server and client (Insert Benchmark)",
+            Section::State => "Sizes, dead rows, planning of the DELETE (Insert Benchmark)",
+            Section::Ends => "What ended each step, and how its writes were paced (Insert Benchmark)",
+            Section::Responses => "Response times by size (Insert Benchmark)",
+            Section::Lsm => "The LSM tree before and after each test, flushes, compactions, stalls (RocksDB)",
+            Section::PerOp => "Cost per operation, test by test",
+            Section::Rates => "Events, working statements, no-ops, retries",
+            Section::Variance => "Rate per second, stalls and latencies of events",
+            Section::Latency => "Latency by kind of statement",
+            Section::Counters => "Server counters per operation",
+            Section::Connections => "CPU seconds per connection",
+            Section::Loads => "Loads of each arm",
+            Section::Settles => "How debt was paid down between tests",
+            Section::LeftOut => "Options that a build does not support, and those that rqps sets",
+            Section::Fingerprints => "State of the servers before each test",
+            Section::Plans => "Query plans that differ from the base's",
+            Section::Published => "Figures of imported files, as published and as measured",
+            Section::Remarks => "Invalid and repeated steps, notes",
+        }
+    }
+
     /// The sections that `show` and `compare` print by default.
     pub(crate) fn default_for(layout: Layout, has_blocks: bool) -> Vec<Section> {
         let first = match (has_blocks, layout) {

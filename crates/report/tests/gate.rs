@@ -215,7 +215,7 @@ fn runs_without_verdicts_do_not_pass() {
         undecided.junit
     );
     assert!(
-        text.contains("About 3 min more (1 block) would give the first verdicts: rqps resume "),
+        text.contains("About 4 min more (1 block) would give the first verdicts: rqps resume "),
         "{text}"
     );
     assert_eq!(text.matches(" --more ").count(), 1, "one figure: {text}");

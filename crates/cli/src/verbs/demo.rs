@@ -10,12 +10,12 @@ use rqps_plan::{Arm, Plan, PlanContext};
 use std::process::ExitCode;
 
 pub fn run(context: &Context, args: &DemoArgs) -> anyhow::Result<ExitCode> {
-    let plan = plan(&args.versions)?;
+    let begun = super::run::begin(context, plan(&args.versions)?)?;
     out::message(&format!(
-        "running the microbenchmarks on {}, three blocks: under five minutes on two quiet CPUs once the builds are here",
+        "running the microbenchmarks on {}, three blocks: four to five minutes on a quiet machine",
         args.versions.join(" and ")
     ));
-    super::run::execute_then(context, super::run::begin(context, plan)?, |folder| {
+    super::run::execute_then(context, begun, |folder| {
         super::run::conclude(context, folder)?;
         Ok(ExitCode::SUCCESS)
     })

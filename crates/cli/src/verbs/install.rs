@@ -8,7 +8,7 @@ use crate::listing::{Cell, Column, Listing};
 use crate::progress::with_spinner;
 use crate::{Usage, out};
 use rqps_builds::Address;
-use rqps_model::Dbms;
+use rqps_model::{BuildSource, BuildSpec, Dbms};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
@@ -31,6 +31,10 @@ pub fn run(context: &Context, args: &InstallArgs) -> anyhow::Result<ExitCode> {
     let from = address(args, versions.len())?;
     let mut builds = Vec::new();
     for version in versions {
+        if from.is_none() {
+            let source = BuildSource::Version(version.to_owned());
+            rqps_builds::check_known(&BuildSpec { dbms, source })?;
+        }
         let what = format!("getting {dbms} {version}");
         let get = || match &from {
             Some(from) => rqps_builds::install_from(&context.dirs, dbms, version, from),

@@ -21,13 +21,16 @@ const HEADING_MAX: usize = 12;
 
 /// Renders the document as aligned text.
 pub(crate) fn render(document: &Document, screen: Screen) -> String {
-    let blocks: Vec<String> = document.blocks.iter().map(|block| render_block(block, screen)).collect();
+    let mut told = Vec::new();
+    let mut block = |block| render_block(block, screen, &mut told);
+    let blocks: Vec<String> = document.blocks.iter().map(&mut block).collect();
     let mut text = blocks.join("\n\n");
     text.push('\n');
     text
 }
 
-fn render_block(block: &Block, screen: Screen) -> String {
+/// `told`: the columns that an earlier table says to have left out.
+fn render_block(block: &Block, screen: Screen, told: &mut Vec<String>) -> String {
     match block {
         Block::Heading(level, heading) => {
             let line = if *level == 1 { "=" } else { "-" };
@@ -43,17 +46,17 @@ fn render_block(block: &Block, screen: Screen) -> String {
         Block::Code(code) => {
             code.trim_end().lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
         }
-        Block::Table(table) => render_table(table, screen),
+        Block::Table(table) => render_table(table, screen, told),
         Block::Fold(summary, blocks) => {
-            let blocks: Vec<String> = blocks.iter().map(|block| render_block(block, screen)).collect();
+            let blocks: Vec<String> = blocks.iter().map(|block| render_block(block, screen, told)).collect();
             format!("{summary}:\n\n{}", blocks.join("\n\n"))
         }
     }
 }
 
-fn render_table(table: &Table, screen: Screen) -> String {
+fn render_table(table: &Table, screen: Screen, told: &mut Vec<String>) -> String {
     let table = table.shown();
-    let table = narrowed(&table, screen.width);
+    let table = narrowed(&table, screen.width, told);
     let table = &*named(&table, screen.width);
     let mut lines = vec![table.title.clone()];
     lines.extend(table.above(table.columns.iter().map(|column| &column.name)));
@@ -103,8 +106,8 @@ fn named(original: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
 }
 
 /// In as few lines as the terminal permits, without the optional columns for which there is no room then, and with a
-/// line that names them.
-fn narrowed(table: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
+/// line that names them unless one is `told` that does.
+fn narrowed<'a>(table: &'a Table, width_max: Option<usize>, told: &mut Vec<String>) -> Cow<'a, Table> {
     let all = table.columns.iter().map(|column| column.rank).max().unwrap_or(0);
     let shown = |rank: u8| -> Vec<bool> { table.columns.iter().map(|column| column.rank <= rank).collect() };
     // Lines of the terminal that a row takes.
@@ -118,15 +121,19 @@ fn narrowed(table: &Table, width_max: Option<usize>) -> Cow<'_, Table> {
     if rank == all {
         return Cow::Borrowed(table);
     }
+    let mut narrow = table.with_columns(&shown(rank));
+    let left = left_out(&table.columns, rank);
+    if told.contains(&left) {
+        return Cow::Owned(narrow);
+    }
     let whole = Parts::of(table, Some(0));
     let below = [whole.constants.as_slice(), whole.remarks.as_slice()].concat();
     let beside: Vec<usize> = (0..table.columns.len()).filter(|index| !below.contains(index)).collect();
     let width = Parts { widths: widths(table, None), ..whole }.width_of(&beside);
-    let mut narrow = table.with_columns(&shown(rank));
     narrow.footnotes.push(format!(
-        "left out here: {}; a terminal of {width} columns has them, and so has `--format markdown`",
-        left_out(&table.columns, rank)
+        "left out here: {left}; a terminal of {width} columns has them, and so has `--format markdown`"
     ));
+    told.push(left);
     Cow::Owned(narrow)
 }
 
@@ -361,7 +368,7 @@ mod tests {
         let mut table = Table::new("upgrade", "Upgrade", columns, 0);
         table.row(["point-query", "0.98765", "1.01234", "1 → 2"].map(Cell::words).into());
         table.row(["scan", "0.9", "1.1", "10 → 20"].map(Cell::words).into());
-        let at = |width| render_table(&table, Screen { width, ..Screen::default() });
+        let at = |width| render_table(&table, Screen { width, ..Screen::default() }, &mut Vec::new());
         let (whole, narrow) = (at(None), at(Some(30)));
         assert_eq!(at(Some(38)), whole, "what fits is whole");
         assert!(narrow.contains("10 → 20") && !narrow.contains("0.98765"), "{narrow}");
@@ -377,7 +384,9 @@ mod tests {
         let modes = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,NO_AUTO_CREATE_USER";
         table.row(["default", "80", "151", "back_log"].map(Cell::words).into());
         table.row(["set", modes, "STRICT_TRANS_TABLES", "sql_mode"].map(Cell::words).into());
-        let at = |table: &Table, width| render_table(table, Screen { width, ..Screen::default() });
+        let at = |table: &Table, width| {
+            render_table(table, Screen { width, ..Screen::default() }, &mut Vec::new())
+        };
         let narrow = at(&table, Some(80));
         let row = narrow.lines().find(|line| line.contains("sql_mode")).unwrap();
         assert!(

@@ -123,7 +123,15 @@ pub(crate) fn of_rates(comparison: &Comparison<'_>, steps: &[TestStep]) -> Vec<S
 
 /// Options of its config that a variant's build does not support, and those that it took with another value.
 pub(crate) fn of_options(comparison: &Comparison<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
+    // Arms that have a note in common.
+    let mut notes: Vec<(String, String, Vec<String>)> = Vec::new();
+    let mut add = |start: String, options: &[String], label: String| {
+        let options = words::names(options, NAMES_MAX);
+        match notes.iter_mut().find(|(known, same, _)| *known == start && *same == options) {
+            Some((_, _, labels)) => labels.push(label),
+            None => notes.push((start, options, vec![label])),
+        }
+    };
     for compared in comparison.base_first() {
         let (mut without, mut adjusted) = (Vec::new(), Vec::new());
         for left in &compared.arm.left_out {
@@ -132,20 +140,15 @@ pub(crate) fn of_options(comparison: &Comparison<'_>) -> Vec<String> {
                 None => without.push(left_out::name(compared.arm, left)),
             }
         }
-        if !without.is_empty() {
-            notes.push(format!(
-                "options left out on {}: {}",
-                compared.label(),
-                words::names(&without, NAMES_MAX)
-            ));
-        }
-        if !adjusted.is_empty() {
-            let (program, label) = (compared.run.terms().program, compared.label());
-            notes.push(format!(
-                "adjusted by the {program} on {label}: {}",
-                words::names(&adjusted, NAMES_MAX)
-            ));
+        let starts =
+            ["options left out".to_owned(), format!("adjusted by the {}", compared.run.terms().program)];
+        for (start, options) in starts.into_iter().zip([without, adjusted]).filter(|(_, all)| !all.is_empty())
+        {
+            add(start, &options, compared.label());
         }
     }
-    notes
+    let note = |(start, options, labels): (String, String, Vec<String>)| {
+        format!("{start} on {}: {options}", words::names(&labels, NAMES_MAX))
+    };
+    notes.into_iter().map(note).collect()
 }

@@ -59,7 +59,10 @@ pub(crate) fn ratios(
         }
     }
     table.footnotes = footnotes::of_rate_table(comparison, steps);
-    table.footnotes.extend(footnotes::of_options(comparison));
+    // Of blocks the notes have them.
+    if !footnotes::has_blocks(comparison) {
+        table.footnotes.extend(footnotes::of_options(comparison));
+    }
     table
 }
 

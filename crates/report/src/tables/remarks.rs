@@ -74,7 +74,7 @@ fn notes(comparison: &Comparison<'_>) -> Vec<String> {
         format!("{} {arm}{}", number::utc(note.at_ms), note.text)
     });
     // Of a sequence the table of rates has them.
-    let of_blocks = comparison.runs().iter().any(|run| !run.blocks.is_empty());
-    let options = if of_blocks { footnotes::of_options(comparison) } else { Vec::new() };
+    let options =
+        if footnotes::has_blocks(comparison) { footnotes::of_options(comparison) } else { Vec::new() };
     notes.chain(options).collect()
 }

@@ -4,7 +4,8 @@ use rqps_model::counted;
 use rqps_stats::{Class, Detector, Metric, Tag, Verdict};
 use rqps_store::Status;
 use rqps_verdicts::{
-    RunVerdicts, WindowOrder, about, block_seconds, host_doubt, resume_command, seconds_of_resume,
+    RunVerdicts, WindowOrder, about, block_seconds, host_doubt, minutes_to_give, resume_command,
+    seconds_of_resume,
 };
 use std::collections::BTreeSet;
 
@@ -208,10 +209,10 @@ fn with_resume(
         return format!("{state} {GOES_ON}");
     }
     let seconds = seconds_of_resume(judged.run, needed, state_of_run == Status::Complete);
-    let command = match state_of_run {
+    let (seconds, command) = match state_of_run {
         // What is left of its time is that of the resume.
-        Status::Interrupted => format!("rqps resume {}", judged.run.folder.name()),
-        _ => resume_command(&judged.run.folder, seconds),
+        Status::Interrupted => (seconds, format!("rqps resume {}", judged.run.folder.name())),
+        _ => (60.0 * minutes_to_give(seconds) as f64, resume_command(&judged.run.folder, seconds)),
     };
     format!("{state} About {} more ({}) {outcome}: {command}", about(seconds), counted(needed.0, block))
 }
