@@ -1,6 +1,7 @@
 //! What others' use of the CPUs does to an estimate of time: it is one of a quiet host.
 
 use rqps_plan::estimate::duration_text;
+use rqps_plan::isolated::seconds_beside_others;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,7 @@ impl Busy {
 
     /// Seconds of what takes `quiet_s` on a quiet host, `windows_s` of them in windows, whose length is given.
     pub fn seconds(&self, quiet_s: f64, windows_s: f64) -> f64 {
-        windows_s + (quiet_s - windows_s).max(0.0) * self.longer()
+        seconds_beside_others(quiet_s, windows_s, self.longer())
     }
 
     /// How many times as long work takes; 1 on a quiet host.

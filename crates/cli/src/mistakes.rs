@@ -118,15 +118,22 @@ fn unchecked_configs(arms: &[Arm], ingredients: &[Ingredients]) -> Vec<String> {
 
 /// The mistakes of a plan with those in what it names.
 pub fn complete(context: &Context, mut errors: PlanErrors) -> Usage {
+    add_named(context, &mut errors);
+    Usage(errors.to_string())
+}
+
+/// Adds to the mistakes of a plan those in what it names; returns what is foreseen of its arms, unless the host has a
+/// part in it, which can wait.
+pub fn add_named(context: &Context, errors: &mut PlanErrors) -> Option<Foreseen> {
     let limits = HostLimits::of(&context.dirs.work);
-    // What the host has a part in can wait.
-    if let Ok(mut found) = foresee((&errors.arms, errors.has_all_arms), &limits, &context.dirs) {
+    let mut found = foresee((&errors.arms, errors.has_all_arms), &limits, &context.dirs).ok();
+    if let Some(found) = &mut found {
         let is_told = |what: &str| errors.problems.iter().any(|one| one.what == what);
         let mistakes = found.all_mistakes(is_told);
         errors.elsewhere.extend(mistakes);
     }
     errors.add(unpublished(&errors.file, &errors.builds, &context.dirs));
-    Usage(errors.to_string())
+    found
 }
 
 /// Mistakes that a plan `name` has beside those in its file.

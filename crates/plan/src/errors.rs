@@ -3,14 +3,15 @@
 use std::fmt;
 
 use crate::model::Arm;
+use crate::plan::Plan;
 use crate::problem::{Problem, REPORTED_MAX, sort};
 use rqps_model::BuildSpec;
 
 /// All mistakes of a plan. Never empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlanErrors {
     /// The file, as given by the user.
-    pub file: String,
+    pub file: Box<str>,
     /// In line order.
     pub problems: Vec<Problem>,
     /// Of what the plan names, such as configs: a text each, with its place. The caller adds them.
@@ -21,6 +22,8 @@ pub struct PlanErrors {
     pub has_all_arms: bool,
     /// Builds in which no mistake was found, also those of the other arms.
     pub builds: Box<[PlannedBuild]>,
+    /// The plan without what is wrong, as far as it was read: of what is right in it other mistakes can be found.
+    pub rest: Option<Box<Plan>>,
 }
 
 /// A build at its place in a plan.
@@ -44,7 +47,7 @@ impl PlanErrors {
     /// No mistakes yet of a plan with these arms, or without some.
     pub fn of(file: &str, (arms, has_all_arms): (Vec<Arm>, bool), builds: Box<[PlannedBuild]>) -> Self {
         let (problems, elsewhere) = (Vec::new(), Vec::new());
-        Self { file: file.to_owned(), problems, elsewhere, arms, has_all_arms, builds }
+        Self { file: file.into(), problems, elsewhere, arms, has_all_arms, builds, rest: None }
     }
 
     /// Adds mistakes that were found later.

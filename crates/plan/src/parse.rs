@@ -112,10 +112,10 @@ impl Plan {
             Some(plan) if problems.count() == 0 => {
                 Ok(CheckedPlan { plan, warnings: problems.into_warnings(), builds: arms.builds })
             }
-            _ => {
+            rest => {
                 let are_all = arms.sound.len() == arms.arms.len();
-                let problems = problems.into_errors(&broken_lines);
-                Err(PlanErrors { problems, ..PlanErrors::of(file, (arms.sound, are_all), arms.builds) })
+                let (problems, rest) = (problems.into_errors(&broken_lines), rest.map(Box::new));
+                Err(PlanErrors { problems, rest, ..PlanErrors::of(file, (arms.sound, are_all), arms.builds) })
             }
         }
     }

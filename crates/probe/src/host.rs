@@ -233,6 +233,35 @@ pub fn times_as_long(look: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Threads of one CPU get a third of it each.
+    #[test]
+    fn work_takes_longer_beside_others_on_its_cpu() {
+        let looking = std::thread::spawn(|| {
+            let allowed = sched_getaffinity(None).unwrap();
+            let mut one = CpuSet::new();
+            one.set((0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap());
+            sched_setaffinity(None, &one).unwrap();
+            let is_over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    // On the same CPU.
+                    scope.spawn(|| {
+                        while !is_over.load(Ordering::Relaxed) {
+                            std::hint::spin_loop()
+                        }
+                    });
+                }
+                let longer = times_as_long(Duration::from_millis(300));
+                is_over.store(true, Ordering::Relaxed);
+                longer
+            })
+        });
+        let longer = looking.join().unwrap();
+        assert!(longer > 1.5, "{longer}");
+    }
 
     fn disk(line: &str) -> DiskStat {
         DiskStat::from_line(line).unwrap()

@@ -3,6 +3,7 @@
 use super::*;
 use crate::rules::Rules;
 use crate::sim::Rng;
+use proptest::prelude::*;
 
 fn question(rules: &Rules) -> Question<'_> {
     let Rules { looks, alpha, tost_alpha, .. } = rules;
@@ -160,6 +161,28 @@ fn predictions_follow_the_formula() {
     assert_eq!(at(-0.01, 0.009), (5, true));
     let (blocks, suffices) = at(0.0, 0.05);
     assert!(!suffices && blocks > 15, "{blocks}");
+}
+
+proptest! {
+    /// With more noise about the same mean, more blocks are never fewer, nor do they suffice where less noise was too
+    /// much.
+    #[test]
+    fn more_noise_never_takes_fewer_blocks(
+        mean in -0.1..0.1f64,
+        sds in (1e-4..0.5f64, 1e-4..0.5f64),
+        spread in (1e-4..0.2f64, 0.5..40.0f64),
+    ) {
+        let rules = Rules::default();
+        let question = question(&rules);
+        let (sd, df) = spread;
+        let spread = Spread { variance: sd * sd, df, ..Spread::UNKNOWN };
+        let needed = |sd: f64| {
+            let now = Estimate::of(&[mean - sd, mean, mean + sd], &spread, true);
+            let (blocks, suffices) = predict(&now, &spread, Scale::Log, &question).unwrap();
+            (!suffices, blocks)
+        };
+        prop_assert!(needed(sds.0.min(sds.1)) <= needed(sds.0.max(sds.1)));
+    }
 }
 
 /// Decisions are kept; a tag marks those that later blocks do not support.

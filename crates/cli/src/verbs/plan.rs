@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::database::structure;
 use crate::kit::KIT;
 use crate::listing::{Column, Listing};
-use crate::mistakes::{Foreseen, complete, elsewhere, foresee, unpublished};
+use crate::mistakes::{Foreseen, add_named, complete, elsewhere, foresee, unpublished};
 use crate::progress::with_quiet_spinner;
 use crate::{EXIT_FAILED, Usage, out};
 use rqps_builds::{file_meant, with_file_meant};
@@ -14,7 +14,9 @@ use rqps_executor::Needs;
 use rqps_model::{BuildSpec, Dbms, counted, did_you_mean};
 use rqps_plan::estimate::estimate;
 use rqps_plan::shipped::{SHIPPED_PLANS, shipped_plan};
-use rqps_plan::{CheckedPlan, Plan, PlanContext, PlanErrors, parse_budget, render_schedule, schedule};
+use rqps_plan::{
+    CheckedPlan, Plan, PlanContext, PlanErrors, Problem, parse_budget, render_schedule, schedule,
+};
 use rqps_report::Format;
 use rqps_workloads::sql::dialect_of_address;
 use serde_json::json;
@@ -48,7 +50,12 @@ pub fn run(context: &Context, args: &PlanArgs) -> anyhow::Result<ExitCode> {
 
 fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     context.require_format(&[Format::Text, Format::Json], "the output is not a table")?;
-    let CheckedPlan { mut plan, builds, .. } = read_with_configs(context, name)?;
+    let checked = match parse(&text_of(name)?, name) {
+        Ok(checked) => checked,
+        Err(errors) => return Err(with_those_of_sql(context, errors)?.into()),
+    };
+    warn(&checked, name);
+    let CheckedPlan { mut plan, builds, .. } = checked;
     let budget = super::run::fit_to_budget(&mut plan, Hopeless::FOR_BLOCKS);
     let mut mistakes: Vec<String> = budget.err().iter().map(|Usage(why)| format!("{name}: {why}")).collect();
     let driver = KIT.driver(&plan)?;
@@ -98,6 +105,29 @@ fn check(context: &Context, name: &str) -> anyhow::Result<ExitCode> {
     Ok(if runs_here { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
 }
 
+/// The mistakes of a plan with those in what it names, and what servers refuse of the SQL that has no other.
+fn with_those_of_sql(context: &Context, mut errors: PlanErrors) -> anyhow::Result<Usage> {
+    let found = add_named(context, &mut errors);
+    if let (Some(found), Some(plan)) = (found, errors.rest.take()) {
+        // Without sound tables every statement on them would be refused.
+        let is_of_tables = |one: &Problem| one.place.is_empty() || one.place.starts_with("[sql]");
+        if found.arms.is_empty() || errors.problems.iter().any(is_of_tables) {
+            if has_sql(&plan)? {
+                out::message("note: SQL is not tried before these mistakes are corrected");
+            }
+        } else {
+            errors.elsewhere.extend(rehearse(context, &plan, &found, true)?);
+        }
+    }
+    Ok(Usage(errors.to_string()))
+}
+
+/// Whether there is SQL of the user's own that a server can try.
+fn has_sql(plan: &Plan) -> anyhow::Result<bool> {
+    let has_own = KIT.driver(plan)?.has_own_statements(plan);
+    Ok(has_own || plan.arms.iter().any(|arm| !arm.after_load.is_empty()))
+}
+
 /// How long the tables of one build may take to load.
 const REHEARSAL_MAX: Duration = Duration::from_secs(30);
 
@@ -109,7 +139,7 @@ fn rehearse(
     runs_here: bool,
 ) -> anyhow::Result<Vec<String>> {
     let driver = KIT.driver(plan)?;
-    if !driver.has_own_statements(plan) && plan.arms.iter().all(|arm| arm.after_load.is_empty()) {
+    if !has_sql(plan)? {
         return Ok(Vec::new());
     }
     let untried = |why: &str| {

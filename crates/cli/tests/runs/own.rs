@@ -276,6 +276,17 @@ fn a_check_tries_own_sql_on_servers_of_the_plan() {
         assert!(said.contains(words) && said.contains("(arms a, b)"), "{said}");
         assert!(said.contains("1 mistake in "), "{said}");
     }
+    // Beside other mistakes, unless those are of the tables.
+    let with_seed = |plan: &std::path::Path| {
+        bench.exact_plan_text(&format!("seed = -1\n{}", fs::read_to_string(plan).unwrap()))
+    };
+    let said = check(&with_seed(&plan(schema, "SELECT nope FROM t;", drop, &version)), 2).stderr;
+    assert!(
+        said.contains(": seed: ") && said.contains("\"nope\"") && said.contains("2 mistakes in "),
+        "{said}"
+    );
+    let said = check(&plan("SELECT 1;", "SELECT nope FROM t;", drop, &version), 2).stderr;
+    assert!(said.contains("SQL is not tried before ") && said.contains("1 mistake in "), "{said}");
     let said = check(&plan(schema, test, "DROP INDX i", &version), 2).stderr;
     assert!(said.contains("after_load: ") && said.contains("(arm b)"), "{said}");
     let said = check(&plan(schema, test, drop, &unseen), 0).stderr;

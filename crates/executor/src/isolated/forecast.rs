@@ -12,7 +12,7 @@ use rqps_model::LOADS;
 use rqps_model::sample::mean;
 use rqps_plan::Plan;
 use rqps_plan::estimate::{duration_text, load_seconds};
-use rqps_plan::isolated::{block_seconds, windows_seconds};
+use rqps_plan::isolated::{block_seconds, seconds_beside_others, windows_seconds};
 use rqps_store::{Run, Until};
 use rqps_verdicts::about;
 use std::time::{Duration, Instant};
@@ -183,11 +183,11 @@ pub(crate) fn first_verdicts_s(plan: &Plan, snapshots: u64) -> f64 {
     snapshots as f64 * load_seconds(plan) + blocks_s(plan)
 }
 
-/// How many times as long a block takes if work takes `longer`: windows have their length.
+/// How many times as long a block takes if work takes `longer`.
 fn block_longer(plan: &Plan, longer: f64) -> f64 {
     let tests = plan.workload.steps.len();
     let (all_s, windows_s) = (block_seconds(plan, tests), windows_seconds(plan, tests));
-    (windows_s + (all_s - windows_s) * longer) / all_s
+    seconds_beside_others(all_s, windows_s, longer) / all_s
 }
 
 /// Estimated seconds of the blocks until the first verdicts.

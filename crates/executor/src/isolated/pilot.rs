@@ -91,10 +91,11 @@ impl Blocks<'_> {
         let mut run = |limit: Limit, warmup: Warmup, window: u32| {
             let job =
                 Job { yields_cpu, ..Job::of(&self.setup.plan, step, PILOT_DRAWS + window, limit, warmup) };
-            Ok::<_, crate::Error>(measure(arm, self.setup.driver, job, false, control)?.observation)
+            measure(arm, self.setup.driver, job, false, control)
         };
         let short = Duration::from_secs_f64((seconds * 0.3).min(1.0));
         let first = run(Limit::Time(Duration::from_secs_f64(seconds)), Warmup::Time(short), 0)?;
+        let (first, invalid) = (first.observation, first.invalid);
         let events_by_time = events(&first);
         let planned_events = self.setup.plan.options_of(&step.name).events;
         let rate = events_by_time as f64 / elapsed_s(&first).max(1e-3);
@@ -108,12 +109,16 @@ impl Blocks<'_> {
         // Windows of a test that removes rows for good are not comparable.
         let windows_max = if step.shrinks { 0 } else { WINDOWS_MAX };
         for window in 1..=windows_max {
-            let next = run(Limit::Events(window_events), Warmup::Time(Duration::ZERO), window)?;
+            let next = run(Limit::Events(window_events), Warmup::Time(Duration::ZERO), window)?.observation;
             if !is_cheaper(&next, &best) {
                 break;
             }
             cold_windows = window;
             best = next;
+        }
+        if let Some(why) = invalid {
+            // So will be those of blocks, and there is still time to stop.
+            control.progress.note(&format!("{} on {}: INVALID before any block: {why}", step.name, arm.name));
         }
         let session_events =
             ((window_events as f64 * SESSION_WARMUP_SHARE) as u64).max(SESSION_WARMUP_MIN * clients);

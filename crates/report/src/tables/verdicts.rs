@@ -500,8 +500,12 @@ fn footnotes(judged: &Judged<'_>, lines: &[Line<'_>]) -> Vec<String> {
 /// What remarks on verdicts mean, of those that occur. `most`: `18 blocks, the maximum of the method,`.
 fn tags(lines: &[Line<'_>], most: &str) -> Option<String> {
     let is_tagged = |tag: Tag| lines.iter().flat_map(Line::judged).any(|one| one.tags.contains(&tag));
-    let noisy =
-        is_tagged(Tag::BeyondLooks).then(|| format!("too noisy: even {most} would probably not decide it"));
+    let noisy = is_tagged(Tag::BeyondLooks).then(|| {
+        format!(
+            "too noisy: even {most} would probably not decide it, and most are \
+                 needed halfway between no change and the smallest that matters"
+        )
+    });
     let likely = is_tagged(Tag::Likely).then(|| "likely: a change that is not established".to_owned());
     let told: Vec<String> = noisy.into_iter().chain(likely).collect();
     (!told.is_empty()).then(|| told.join(". "))
