@@ -502,8 +502,8 @@ fn tags(lines: &[Line<'_>], most: &str) -> Option<String> {
     let is_tagged = |tag: Tag| lines.iter().flat_map(Line::judged).any(|one| one.tags.contains(&tag));
     let noisy = is_tagged(Tag::BeyondLooks).then(|| {
         format!(
-            "too noisy: even {most} would probably not decide it, and most are \
-                 needed halfway between no change and the smallest that matters"
+            "too noisy: even {most} would probably not decide it; ratios halfway between 1 and what matters take the most \
+             blocks"
         )
     });
     let likely = is_tagged(Tag::Likely).then(|| "likely: a change that is not established".to_owned());
