@@ -15,6 +15,7 @@ use rqps_servers::{ServerSpec, remove_data_dir};
 use rqps_store::RunProgress;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// How often the user's wish to stop, and the time, are looked at.
@@ -73,20 +74,19 @@ fn on_server(
 
 /// Runs `work` with a flag that is set when the user wants to stop, or when the time is over.
 fn ending_in_time<T>(stop: &AtomicBool, within: Duration, work: impl FnOnce(&AtomicBool) -> T) -> T {
-    let (ends, is_done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let ends = &AtomicBool::new(false);
     let began = Instant::now();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_done.load(Ordering::Relaxed) {
+        // Dropped when the work is done, or panics.
+        let (_working, done) = channel::<()>();
+        scope.spawn(move || {
+            while done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 if stop.load(Ordering::Relaxed) || began.elapsed() >= within {
                     ends.store(true, Ordering::Relaxed);
                 }
-                std::thread::sleep(LOOK);
             }
         });
-        let done = work(&ends);
-        is_done.store(true, Ordering::Relaxed);
-        done
+        work(ends)
     })
 }
 

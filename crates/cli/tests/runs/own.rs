@@ -285,6 +285,11 @@ fn a_check_tries_own_sql_on_servers_of_the_plan() {
         said.contains(": seed: ") && said.contains("\"nope\"") && said.contains("2 mistakes in "),
         "{said}"
     );
+    // A mix of nothing that is right.
+    let mixed = fs::read_to_string(plan(schema, test, drop, &version)).unwrap();
+    let mixed = mixed.replace("[[arm]]\nname = \"a\"", "mix = { look = -1 }\n[[arm]]\nname = \"a\"");
+    let said = check(&bench.exact_plan_text(&mixed), 2).stderr;
+    assert!(said.contains("mix look: -1 ") && said.contains("1 mistake in "), "{said}");
     let said = check(&plan("SELECT 1;", "SELECT nope FROM t;", drop, &version), 2).stderr;
     assert!(said.contains("SQL is not tried before ") && said.contains("1 mistake in "), "{said}");
     let said = check(&plan(schema, test, "DROP INDX i", &version), 2).stderr;

@@ -330,11 +330,23 @@ fn read_sql(section: &Section<'_>, plan: &Reading<'_>) -> OwnSql {
             }),
         }
     }
+    sql.mixes = read_mixes(&tests, plan, &|script| sql.scripts.contains_key(script));
+    sql
+}
+
+/// All mixes, each without scripts that have mistakes: what is right is tried without the rest.
+fn read_mixes(
+    tests: &Section<'_>,
+    plan: &Reading<'_>,
+    is_right: &dyn Fn(&str) -> bool,
+) -> BTreeMap<String, Mix> {
     let mixes =
         tests.entries().filter(|(name, _, node)| node.get_ref().is_table() && check_name(name).is_ok());
-    sql.mixes =
-        mixes.filter_map(|(name, ..)| Some((name.to_owned(), read_mix(name, &tests, plan)?))).collect();
-    sql
+    let mixes = mixes.filter_map(|(name, ..)| Some((name.to_owned(), read_mix(name, tests, plan)?)));
+    let mut mixes: BTreeMap<String, Mix> = mixes.collect();
+    mixes.values_mut().for_each(|mix| mix.retain(|script, _| is_right(script)));
+    mixes.retain(|_, mix| !mix.is_empty());
+    mixes
 }
 
 /// The weights of scripts: `{ browse = 9, buy = 1 }`.
