@@ -52,6 +52,7 @@ fn ratio(rows: usize, count: usize, width: f64) -> RatioChart {
     RatioChart {
         id: "ratio".to_owned(),
         title: "Point queries: rQPS of each version against postgres-9.0.x10b_c8r32".to_owned(),
+        interval: "95 % interval".to_owned(),
         axis: "rQPS against postgres-9.0.x10b_c8r32".to_owned(),
         arms: arms(count),
         arm_numbers: (1..=count).collect(),
@@ -71,6 +72,7 @@ fn overview(count: usize, width: f64) -> OverviewChart {
     OverviewChart {
         id: "overview".to_owned(),
         title: "Relative rate (rQPS): 32 tests, versions of PostgreSQL against 9.0".to_owned(),
+        interval: "95 % interval".to_owned(),
         axis: "rate relative to postgres-9.0.x10b_c8r32".to_owned(),
         arms,
         arm_numbers,
@@ -131,6 +133,7 @@ fn versions(count: usize, width: f64, level: bool) -> VersionChart {
     VersionChart {
         id: "versions".to_owned(),
         title: "Groups of tests over versions".to_owned(),
+        interval: "95 % interval".to_owned(),
         axis: "rQPS against the first version".to_owned(),
         versions: (0..7).map(name).collect(),
         lines: (0..count)

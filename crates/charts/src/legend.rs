@@ -1,6 +1,6 @@
 //! The legend: samples and names, wrapped to the width of the chart.
 
-use crate::marks::{Fill, Mark, Shape};
+use crate::marks::{Fill, Mark, RatioPoint, Shape};
 use crate::palette::dash;
 use crate::ratio_parts::arrowhead;
 use crate::svg::{PADDING, Svg, number};
@@ -25,6 +25,8 @@ pub(crate) enum Sample {
     Mark(Mark, String),
     /// How shapes of any arm are filled.
     Fill(Fill),
+    /// The whisker of any arm.
+    Interval,
     /// The end of an interval that goes on beyond the axis.
     Cut,
     /// A filled area: fill and optional outline.
@@ -39,6 +41,13 @@ pub(crate) struct Legend {
 impl Legend {
     pub(crate) fn add(&mut self, sample: Sample, name: impl Into<String>) {
         self.entries.push((sample, name.into()));
+    }
+
+    /// Says what whiskers are if there are any.
+    pub(crate) fn add_interval<'p>(&mut self, name: &str, mut points: impl Iterator<Item = &'p RatioPoint>) {
+        if !name.is_empty() && points.any(RatioPoint::has_whisker) {
+            self.add(Sample::Interval, name);
+        }
     }
 
     /// Column width that aligns the entries if they need several rows; None if one row suffices.
@@ -82,7 +91,7 @@ impl Sample {
     fn width(&self) -> f64 {
         match self {
             Self::Arm(_) | Self::Whisker(_) => LINE,
-            Self::Area(..) => AREA,
+            Self::Area(..) | Self::Interval => AREA,
             Self::Mark(..) | Self::Fill(_) | Self::Cut => MARK,
         }
     }
@@ -97,18 +106,26 @@ impl Sample {
                     .some("stroke-dasharray", dash(*arm))
                     .end();
                 if matches!(self, Self::Arm(_)) {
-                    let marker = Shape::for_arm(*arm).path(x + width / 2.0, y, 3.4);
-                    svg.tag("path").a("d", &marker).a("fill", &colour).end();
+                    let marker = Shape::for_arm(*arm).outline(x + width / 2.0, y, 3.4);
+                    svg.tag("path").a("d", &marker.whole).a("fill", &colour).end();
                 }
             }
             Self::Mark(mark, colour) => {
-                let tag = svg.tag("path").a("d", &mark.path(x + width / 2.0, y, 4.0));
-                mark.fill().of(tag, colour, &colours.background()).a("stroke", colour).end();
+                mark.fill().draw(svg, &mark.outline(x + width / 2.0, y, 4.0), colour, (&[], ""));
             }
             Self::Fill(fill) => {
-                let colour = colours.foreground();
-                let tag = svg.tag("path").a("d", &Mark::Same.path(x + width / 2.0, y, 4.0));
-                fill.of(tag, &colour, &colours.background()).a("stroke", &colour).end();
+                let outline = Mark::Same.outline(x + width / 2.0, y, 4.0);
+                fill.draw(svg, &outline, &colours.foreground(), (&[], ""));
+            }
+            Self::Interval => {
+                let (from, to) = (number(x), number(x + width));
+                let ends = format!("M{from},{0}v6M{to},{0}v6", number(y - 3.0));
+                svg.tag("path")
+                    .a("d", &format!("M{from},{}H{to}{ends}", number(y)))
+                    .a("fill", "none")
+                    .a("stroke", &colours.foreground())
+                    .n("stroke-width", 1.4)
+                    .end();
             }
             Self::Cut => {
                 let outline = format!("M{},{}H{}", number(x), number(y), number(x + width));

@@ -38,7 +38,7 @@ impl Pen {
         let mut markers = String::new();
         for (x, y) in places.iter().flatten() {
             if *x >= next {
-                markers.push_str(&Shape::for_arm(arm).path(*x, *y, 4.0));
+                markers.push_str(&Shape::for_arm(arm).outline(*x, *y, 4.0).whole);
                 next +=
                     self.marker_distance * ((x - next) / self.marker_distance).floor() + self.marker_distance;
             }

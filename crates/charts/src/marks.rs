@@ -1,7 +1,7 @@
 //! Points of ratio charts: a ratio with its interval and verdict, and the shapes that mark it.
 
 use crate::palette::Colours;
-use crate::svg::{Tag, number};
+use crate::svg::{Svg, number};
 use rqps_model::Digits;
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub enum Mark {
     Better,
     /// Changed while another figure changed in the other direction, drawn ◆.
     Mixed,
-    /// Inconclusive, but a change is likely, drawn ◇.
+    /// Inconclusive, but a change is likely, drawn ◐.
     Likely,
     /// No difference that matters, drawn ●.
     Same,
@@ -61,19 +61,11 @@ impl Mark {
         }
     }
 
-    /// How its own shape is filled.
+    /// How sure the verdict is: how its shape is filled, or its arm's.
     pub(crate) fn fill(self) -> Fill {
         match self {
-            Self::Likely | Self::Unknown | Self::Unjudged => Fill::Hollow,
             Self::Worse | Self::Better | Self::Mixed | Self::Same => Fill::Solid,
-        }
-    }
-
-    /// How the shape is filled where it is the arm's: a change with a reservation is pale.
-    pub(crate) fn fill_of_arm(self) -> Fill {
-        match self {
-            Self::Worse | Self::Better | Self::Same => Fill::Solid,
-            Self::Mixed | Self::Likely => Fill::Pale,
+            Self::Likely => Fill::Half,
             Self::Unknown | Self::Unjudged => Fill::Hollow,
         }
     }
@@ -81,20 +73,25 @@ impl Mark {
     /// What the fillings of arms' shapes stand for, as far as they occur.
     pub(crate) fn legend_of_fills(marks: impl Iterator<Item = Mark>) -> impl Iterator<Item = (Fill, String)> {
         let marks: Vec<Mark> = marks.collect();
-        [(Fill::Pale, "pale"), (Fill::Hollow, "hollow")].into_iter().filter_map(move |(fill, name)| {
-            let is_told = |mark: &Self| mark.fill_of_arm() == fill && marks.contains(mark);
-            let words: Vec<&str> = Self::ALL.into_iter().filter(is_told).map(Self::word).collect();
-            (!words.is_empty()).then(|| (fill, format!("{name}: {}", words.join(" or "))))
-        })
+        [(Fill::Solid, "filled"), (Fill::Half, "half-filled"), (Fill::Hollow, "hollow")]
+            .into_iter()
+            .filter_map(move |(fill, name)| {
+                let is_told = |mark: &Self| mark.fill() == fill && marks.contains(mark);
+                let words: Vec<&str> = Self::ALL.into_iter().filter(is_told).map(Self::word).collect();
+                let means = if fill == Fill::Solid { "decided".to_owned() } else { words.join(" or ") };
+                (!words.is_empty()).then(|| (fill, format!("{name}: {means}")))
+            })
     }
 
     /// The outline around a point. Triangles are larger than discs so that both cover the same area.
-    pub(crate) fn path(self, x: f64, y: f64, radius: f64) -> String {
+    pub(crate) fn outline(self, x: f64, y: f64, radius: f64) -> Outline {
         match self {
-            Self::Worse => Shape::DOWN.path(x, y, radius * 1.25),
-            Self::Better => Shape::UP.path(x, y, radius * 1.25),
-            Self::Mixed | Self::Likely => Shape::DIAMOND.path(x, y, radius),
-            Self::Same | Self::Unknown | Self::Unjudged => Shape::DISC.path(x, y, radius * 0.9),
+            Self::Worse => Shape::DOWN.outline(x, y, radius * 1.25),
+            Self::Better => Shape::UP.outline(x, y, radius * 1.25),
+            Self::Mixed => Shape::DIAMOND.outline(x, y, radius),
+            Self::Likely | Self::Same | Self::Unknown | Self::Unjudged => {
+                Shape::DISC.outline(x, y, radius * 0.9)
+            }
         }
     }
 }
@@ -103,15 +100,72 @@ impl Mark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
     Solid,
-    Pale,
+    /// Its left half.
+    Half,
     Hollow,
 }
 
 impl Fill {
-    /// Sets the filling of a shape that has this colour.
-    pub(crate) fn of<'a>(self, tag: Tag<'a>, colour: &str, background: &str) -> Tag<'a> {
-        tag.a("fill", if self == Self::Hollow { background } else { colour })
-            .some("fill-opacity", (self == Self::Pale).then_some("0.35"))
+    /// Draws a shape of this colour with attributes of its own and a tooltip.
+    pub(crate) fn draw(
+        self,
+        svg: &mut Svg,
+        outline: &Outline,
+        colour: &str,
+        (attributes, title): (&[(&str, &str)], &str),
+    ) {
+        let background = svg.colours.background();
+        let mut tag = svg.tag("path");
+        for (key, value) in attributes {
+            tag = tag.a(key, value);
+        }
+        let fill = if self == Self::Solid { colour } else { &background };
+        let tag = tag.a("d", &outline.whole).a("fill", fill).a("stroke", colour);
+        if title.is_empty() {
+            tag.end()
+        } else {
+            tag.titled(title)
+        }
+        if self == Self::Half {
+            // The tooltip is that of the whole.
+            svg.tag("path").a("d", &outline.left).a("fill", colour).a("pointer-events", "none").end();
+        }
+    }
+}
+
+/// A closed path, and that of its left half.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Outline {
+    pub whole: String,
+    left: String,
+}
+
+impl Outline {
+    fn disc(x: f64, y: f64, radius: f64) -> Self {
+        let (r, left, width) = (number(radius), number(x - radius), number(radius * 2.0));
+        let whole = format!("M{left},{}a{r},{r} 0 1 0 {width},0a{r},{r} 0 1 0 -{width},0z", number(y));
+        let left = format!("M{},{}a{r},{r} 0 0 0 0,{width}z", number(x), number(y - radius));
+        Self { whole, left }
+    }
+
+    /// Straight lines between corners around a point at `middle`.
+    pub(crate) fn polygon(corners: &[(f64, f64)], middle: f64) -> Self {
+        let path = |corners: &[(f64, f64)]| {
+            let corner = |(x, y): &(f64, f64)| format!("{},{}", number(*x), number(*y));
+            format!("M{}z", corners.iter().map(corner).collect::<Vec<_>>().join("L"))
+        };
+        let before = corners.iter().cycle().skip(corners.len().saturating_sub(1));
+        let mut left = Vec::new();
+        for (from, to) in before.zip(corners) {
+            if (from.0 < middle) != (to.0 < middle) {
+                let share = (middle - from.0) / (to.0 - from.0);
+                left.push((middle, from.1 + share * (to.1 - from.1)));
+            }
+            if to.0 < middle {
+                left.push(*to);
+            }
+        }
+        Self { whole: path(corners), left: path(&left) }
     }
 }
 
@@ -244,17 +298,16 @@ impl Shape {
     }
 
     /// The outline around a point; `radius` is that of a disc of about the same area.
-    pub(crate) fn path(self, x: f64, y: f64, radius: f64) -> String {
+    pub(crate) fn outline(self, x: f64, y: f64, radius: f64) -> Outline {
         if self.corners == 0 {
-            let (r, left, width) = (number(radius), number(x - radius), number(radius * 2.0));
-            return format!("M{left},{}a{r},{r} 0 1 0 {width},0a{r},{r} 0 1 0 -{width},0z", number(y));
+            return Outline::disc(x, y, radius);
         }
         let corner = |index: usize| {
             let angle = (index as f64 / self.corners as f64 + self.turn) * std::f64::consts::TAU;
             let distance = radius * self.size * if index.is_multiple_of(2) { 1.0 } else { self.inner };
-            format!("{},{}", number(x + distance * angle.sin()), number(y - distance * angle.cos()))
+            (x + distance * angle.sin(), y - distance * angle.cos())
         };
-        format!("M{}z", (0..self.corners).map(corner).collect::<Vec<_>>().join("L"))
+        Outline::polygon(&(0..self.corners).map(corner).collect::<Vec<_>>(), x)
     }
 }
 
@@ -265,13 +318,20 @@ mod tests {
     /// A regression's triangle must not be the mark of an arm.
     #[test]
     fn no_arm_has_the_mark_of_a_verdict() {
-        let arms: Vec<String> = (0..90).map(|arm| Shape::for_arm(arm).path(0.0, 0.0, 4.0)).collect();
+        let path = |outline: Outline| outline.whole;
+        let arms: Vec<String> = (0..90).map(|arm| path(Shape::for_arm(arm).outline(0.0, 0.0, 4.0))).collect();
         assert!(Shape::FOR_ARMS.iter().all(|shape| shape.corners != 3));
         for mark in [Mark::Worse, Mark::Better] {
-            assert!(!arms.contains(&mark.path(0.0, 0.0, 4.0)), "{mark:?}");
+            assert!(!arms.contains(&path(mark.outline(0.0, 0.0, 4.0))), "{mark:?}");
         }
         let shapes: std::collections::BTreeSet<&String> = arms.iter().collect();
         assert_eq!(shapes.len(), Shape::FOR_ARMS.len());
+    }
+
+    #[test]
+    fn the_left_half_of_a_shape_ends_at_its_middle() {
+        let square = Outline::polygon(&[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)], 0.0);
+        assert_eq!(square.left, "M-1,-1L0,-1L0,1L-1,1z");
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub struct OverviewChart {
     pub lower_is_better: bool,
     /// Whether points have verdicts, or will have them after more blocks; if not, they are not called inconclusive.
     pub is_judged: bool,
+    /// What whiskers are, for the legend: `95 % interval`.
+    pub interval: String,
     /// Paragraphs below the plot: base, builds, host, date.
     pub captions: Vec<String>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
@@ -127,6 +129,7 @@ impl OverviewChart {
         } else if self.is_judged {
             Mark::legend_of_fills(marks()).for_each(|(fill, name)| legend.add(Sample::Fill(fill), name));
         }
+        legend.add_interval(&self.interval, self.all_points());
         if self.all_points().any(|point| point.has_whisker() && is_cut(axis, point)) {
             let name = match self.has_numbers(axis) {
                 true => "interval goes on; number: ratio beyond the axis",
@@ -300,8 +303,8 @@ impl OverviewChart {
         let x = axis.at(point.ratio);
         let outline = match axis.contains(point.ratio) {
             false => arrow(x, y, 3.2, point.ratio > 1.0),
-            true if self.shows_marks() => point.mark.path(x, y, 4.0),
-            true => Shape::for_arm(number).path(x, y, 3.2),
+            true if self.shows_marks() => point.mark.outline(x, y, 4.0),
+            true => Shape::for_arm(number).outline(x, y, 3.2),
         };
         DrawnPoint {
             row,
@@ -310,11 +313,7 @@ impl OverviewChart {
             arm_number: number,
             outline: &outline,
             colour: &colour,
-            fill: match (self.shows_marks(), self.is_judged) {
-                (true, _) => point.mark.fill(),
-                (_, true) => point.mark.fill_of_arm(),
-                _ => Fill::Solid,
-            },
+            fill: if self.is_judged { point.mark.fill() } else { Fill::Solid },
             y,
             figure_end: (self.arms.len() == 1).then_some(axis.place.1 + FIGURES),
         }

@@ -37,6 +37,8 @@ pub struct RatioChart {
     pub band: Option<(f64, f64)>,
     /// Whether a ratio below 1 is an improvement.
     pub lower_is_better: bool,
+    /// What whiskers are, for the legend: `95 % interval`.
+    pub interval: String,
     /// Paragraphs below the plot.
     pub captions: Vec<String>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
@@ -139,6 +141,8 @@ impl RatioChart {
                 legend.add(Sample::Mark(mark, colour.into_owned()), mark.word());
             }
         }
+        let points = self.rows.iter().flat_map(|row| self.points(row));
+        legend.add_interval(&self.interval, points.map(|(_, point)| point));
         // A band that is hardly wider than the line at 1 cannot be seen.
         if self.drawn_band().is_some_and(|(low, high)| axis.at(high) - axis.at(low) >= BAND_SEEN_MIN) {
             legend.add(Sample::Area(colours.band().into_owned(), None), "base against itself (A/A)");
@@ -260,7 +264,7 @@ impl RatioChart {
         let radius = if is_one { 4.6 } else { 4.0 };
         let x = layout.axis.at(point.ratio);
         let outline = match layout.axis.contains(point.ratio) {
-            true => point.mark.path(x, y, radius),
+            true => point.mark.outline(x, y, radius),
             false => arrow(x, y, radius, point.ratio > 1.0),
         };
         DrawnPoint {

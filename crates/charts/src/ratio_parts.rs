@@ -1,6 +1,6 @@
 //! What charts of ratios have in common: the axis, the labels of rows, and points with their intervals.
 
-use crate::marks::{self, Fill, RatioPoint, counted};
+use crate::marks::{self, Fill, Outline, RatioPoint, counted};
 use crate::ratio::RatioRow;
 use crate::scale::Log;
 use crate::svg::{PADDING, Svg, number};
@@ -88,7 +88,7 @@ pub(crate) struct DrawnPoint<'a> {
     pub point: &'a RatioPoint,
     pub arm: &'a str,
     pub arm_number: usize,
-    pub outline: &'a str,
+    pub outline: &'a Outline,
     pub colour: &'a str,
     pub fill: Fill,
     pub y: f64,
@@ -98,19 +98,11 @@ pub(crate) struct DrawnPoint<'a> {
 
 impl DrawnPoint<'_> {
     pub(crate) fn draw(&self, svg: &mut Svg) {
-        let Self { point, colour, .. } = self;
-        let background = svg.colours.background();
-        let tag = svg
-            .tag("path")
-            .a("class", &format!("mark {}", point.mark.class()))
-            .a("data-arm", &self.arm_number.to_string())
-            .a("d", self.outline);
-        self.fill.of(tag, colour, &background).a("stroke", colour).titled(&format!(
-            "{}, {}: {}",
-            self.row.label,
-            self.arm,
-            point.in_words()
-        ));
+        let Self { row, point, arm, .. } = self;
+        let (class, number) = (format!("mark {}", point.mark.class()), self.arm_number.to_string());
+        let title = format!("{}, {arm}: {}", row.label, point.in_words());
+        let attributes = [("class", class.as_str()), ("data-arm", &number)];
+        self.fill.draw(svg, self.outline, self.colour, (&attributes, &title));
         if let Some(x) = self.figure_end {
             svg.caption(x, self.y + SMALL * 0.36, "end").a("class", "figure").content(&point.figure());
         }
@@ -152,8 +144,7 @@ pub(crate) fn whisker(axis: &Log, point: &RatioPoint, (y, bar): (f64, f64)) -> (
 }
 
 /// A triangle at the end of the axis that points outwards.
-pub(crate) fn arrow(x: f64, y: f64, radius: f64, is_right: bool) -> String {
+pub(crate) fn arrow(x: f64, y: f64, radius: f64, is_right: bool) -> Outline {
     let back = if is_right { -2.0 * radius } else { 2.0 * radius };
-    let (up, down) = (number(y - radius), number(y + radius));
-    format!("M{},{}L{},{up}L{},{down}z", number(x), number(y), number(x + back), number(x + back))
+    Outline::polygon(&[(x, y), (x + back, y - radius), (x + back, y + radius)], x + back / 2.0)
 }

@@ -31,6 +31,8 @@ pub struct VersionChart {
     pub versions: Vec<String>,
     /// In drawing order.
     pub lines: Vec<VersionLine>,
+    /// What whiskers are, for the legend: `95 % interval`.
+    pub interval: String,
     /// Paragraphs below the plot.
     pub captions: Vec<String>,
     /// Width of the drawing in units of the viewBox; 0: [`crate::WIDTH_DEFAULT`].
@@ -76,6 +78,10 @@ impl VersionChart {
         let points = self.lines.iter().flat_map(|line| self.points(line));
         let fills = Mark::legend_of_fills(points.map(|(_, point)| point.mark));
         fills.for_each(|(fill, name)| legend.add(Sample::Fill(fill), name));
+        legend.add_interval(
+            &self.interval,
+            self.lines.iter().flat_map(|line| self.points(line)).map(|(_, point)| point),
+        );
         // Above the plot.
         let label = text::wrap(&self.axis, SMALL, width - 2.0 * PADDING);
         let more_lines = label.len().saturating_sub(1) as f64;
@@ -167,12 +173,9 @@ impl VersionChart {
                 svg.line((x, from), (x, to), &colour).a("class", "whisker").n("stroke-width", 1.2).end();
             }
             let title = format!("{}, {}: {}", line.label, self.versions[place], point.in_words());
-            let tag = svg
-                .tag("path")
-                .a("class", &format!("mark {}", point.mark.class()))
-                .a("d", &Shape::for_arm(number).path(x, y, 3.6));
-            let fill = point.mark.fill_of_arm();
-            fill.of(tag, &colour, &colours.background()).a("stroke", &colour).titled(&title);
+            let class = format!("mark {}", point.mark.class());
+            let outline = Shape::for_arm(number).outline(x, y, 3.6);
+            point.mark.fill().draw(svg, &outline, &colour, (&[("class", &class)], &title));
         }
     }
 

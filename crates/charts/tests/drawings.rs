@@ -197,6 +197,7 @@ proptest! {
             axis: HOSTILE.to_owned(),
             versions: (0..arms).map(name).collect(),
             lines: points.iter().map(line).collect(),
+            interval: HOSTILE.to_owned(),
             captions: vec![HOSTILE.repeat(9)],
             width,
         };

@@ -80,6 +80,7 @@ fn chart(page: &Page<'_>, detector: Detector, width: f64) -> OverviewChart {
         groups: groups.map(group).collect(),
         lower_is_better: detector == Detector::Cost,
         is_judged: page.judged.is_some(),
+        interval: captions::interval(),
         captions,
         width,
     }

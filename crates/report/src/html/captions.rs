@@ -152,6 +152,11 @@ fn over(blocks: impl Iterator<Item = usize> + Clone, sample: &str) -> String {
     }
 }
 
+/// The same in a chart's legend.
+pub(super) fn interval() -> String {
+    format!("{} interval", words::level(COMMON_CONFIDENCE))
+}
+
 /// What whiskers are in charts of verdicts, of one level in all points; tables have each verdict's own.
 pub(super) fn whiskers(over: &str) -> String {
     format!(

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use rqps_charts::{Mark as ChartMark, RatioChart, RatioPoint, RatioRow};
 use rqps_stats::{Class, Detector, Joint, Verdict};
 
+use super::captions;
 use super::ratios::{point_of, wide_and_narrow};
 use super::shell::Frame;
 use crate::document::{Block, Cell, Column, Table, Tint};
@@ -88,8 +89,7 @@ pub fn joint_page(page: &JointPage<'_>) -> String {
             section #ratios {
                 h2 { "Ratios" }
                 p.legend {
-                    "Logarithmic. Whiskers are confidence intervals (" (levels_of_charts(page))
-                    "): over hosts, and over the blocks of one host."
+                    "Logarithmic. " (captions::whiskers(": over hosts, or over the blocks of one host"))
                 }
                 div.charts { @for chart in charts { (wide_and_narrow(chart)) } }
             }
@@ -190,20 +190,7 @@ fn point(verdict: &Verdict) -> Option<RatioPoint> {
         Class::Same => ChartMark::Same,
         Class::Inconclusive => ChartMark::Unknown,
     };
-    let whisker = (verdict.low, verdict.high);
-    point_of(verdict).map(|point| RatioPoint { whisker, mark, ..point })
-}
-
-/// The levels of the intervals in charts, those of single hosts included.
-fn levels_of_charts(page: &JointPage<'_>) -> String {
-    let mut verdicts: Vec<&Verdict> = Vec::new();
-    for joint in page.rows.iter().map(|row| row.joint) {
-        verdicts.extend(joint.has_average().then_some(&joint.verdict));
-        if page.hosts.len() <= HOSTS_MAX {
-            verdicts.extend(joint.hosts.iter().map(|(_, verdict)| verdict));
-        }
-    }
-    confidences_of(|| verdicts.iter().copied())
+    point_of(verdict).map(|point| RatioPoint { mark, ..point })
 }
 
 /// A chart for each arm and kind of figure: over all hosts, and each host if they are few.
@@ -248,6 +235,7 @@ fn chart(page: &JointPage<'_>, of: (Detector, usize, &str), joints: &[&Joint]) -
         rows: joints.iter().map(row).collect(),
         band: None,
         lower_is_better: !is_rate,
+        interval: captions::interval(),
         captions: Vec::new(),
         width: super::CHART_WIDTH,
     }

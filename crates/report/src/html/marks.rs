@@ -69,7 +69,7 @@ impl Mark {
             Self::Better => "▲",
             Self::Mixed => "◆",
             Self::Same => "●",
-            Self::Likely => "◇",
+            Self::Likely => "◐",
             Self::Open => "○",
         }
     }

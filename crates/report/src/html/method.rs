@@ -15,7 +15,7 @@ use crate::tables::host;
 const COMPILER: &str = "family.";
 
 /// Terms of this page; GLOSSARY.md has all of them.
-const WORDS: [(&str, &str); 15] = [
+const WORDS: [(&str, &str); 16] = [
     ("arm", "a variant that takes part in the comparison. One arm is base, the others are candidates"),
     ("base", "the arm that ratios are relative to"),
     (
@@ -40,6 +40,7 @@ const WORDS: [(&str, &str); 15] = [
     ),
     ("the same", "the difference is smaller than what matters"),
     ("inconclusive", "neither a change nor its absence could be established. It does not mean the same"),
+    ("likely, not established", "inconclusive, but a change is likely: more blocks would probably show it"),
     (
         "detectable",
         "the smallest change for the worse that this many blocks would have called a regression with 80 % probability; \

@@ -96,6 +96,7 @@ fn chart(page: &Page<'_>, detector: Detector, steps: &[TestStep]) -> RatioChart 
         rows: steps.iter().map(row).collect(),
         band: page.judged.as_ref().and_then(|judged| band(judged, detector, steps)),
         lower_is_better: detector != Detector::Rate,
+        interval: captions::interval(),
         captions: Vec::new(),
         width: WIDTH,
     }

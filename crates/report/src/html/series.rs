@@ -113,6 +113,7 @@ impl Series<'_> {
                         axis: format!("{what} relative to {}", self.versions[0]),
                         versions: self.versions.to_vec(),
                         lines,
+                        interval: format!("{} interval", words::level(Level::CONFIDENCE)),
                         captions: self.captions(),
                         width: CHART_WIDTH,
                     });
@@ -141,8 +142,8 @@ impl Series<'_> {
         let dates: BTreeSet<String> =
             dates().min().into_iter().chain(dates().max()).map(number::utc).collect();
         let measured = format!(
-            "Whiskers: {} confidence intervals, over all runs that have the version. Solid, pale or hollow: by the verdict on \
-             the version relative to the one before it. Measured {} with rqps {}, in {}.",
+            "Whiskers: {} confidence intervals, over all runs that have the version. Filled, half-filled or hollow: by the \
+             verdict on the version relative to the one before it. Measured {} with rqps {}, in {}.",
             words::level(Level::CONFIDENCE),
             dates.into_iter().collect::<Vec<_>>().join(" to "),
             runs.first().map_or(env!("CARGO_PKG_VERSION"), |run| &*run.meta.program_version),

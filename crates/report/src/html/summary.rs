@@ -78,9 +78,7 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
     let open: Vec<Block> = open.into_iter().flatten().map(Block::Text).collect();
     html! {
         @if let Some(doubts) = doubts::sentence(judged.run) { p.callout.alarm { (doubts) } }
-        @for text in disturbed::of_passes(&page.comparison) { p.callout.alarm { (text) } }
         @for start in upgrade::starts(&page.comparison, judged) { p.callout.alarm { (start) } }
-        @if let Some(text) = page.comparison.without_results() { p.callout { (text) } }
         @let text = |arm: usize, lines| answer::text(judged, arm, (page.name(arm), page.name(judged.base)), lines);
         @if let [(arm, lines)] = arms.as_slice() {
             p.headline { (text(*arm, lines)) (aa_check(judged)) }
@@ -88,8 +86,10 @@ fn verdict_summary<'a>(page: &Page<'a>, judged: &Judged<'a>) -> Markup {
             p.headline { (of_several(page, judged, &arms)) (aa_check(judged)) }
         }
         (measured_with(page))
-        (warnings(page))
         (all_tests::figures(page))
+        (warnings(page))
+        @for text in disturbed::of_passes(&page.comparison) { p.callout.alarm { (text) } }
+        @if let Some(text) = page.comparison.without_results() { p.callout { (text) } }
         p.about { (about(page)) }
         @if arms.len() > 1 {
             ul { @for (arm, lines) in &arms { li { (page.name(*arm)) ": " (answer::brief(judged, *arm, lines)) } } }
@@ -127,7 +127,7 @@ fn of_several(page: &Page<'_>, judged: &Judged<'_>, arms: &[(usize, Vec<Line<'_>
     answer::of_several(judged, &named, page.name(judged.base))
 }
 
-/// What was measured and with what, directly below the answer, and warnings of builds that few others use.
+/// What was measured with, directly below the answer, and warnings of builds that few others use.
 fn measured_with(page: &Page<'_>) -> Markup {
     let line = conditions::line(page.run, page.comparison.base_in(page.run));
     html! {
@@ -138,7 +138,7 @@ fn measured_with(page: &Page<'_>) -> Markup {
     }
 }
 
-/// What casts doubt on all figures; the answer comes before it.
+/// What casts doubt on all figures; the answer and they come before it.
 fn warnings(page: &Page<'_>) -> Markup {
     html! {
         @for warning in page.comparison.warnings() {
@@ -327,12 +327,16 @@ fn rate_summary(page: &Page<'_>) -> Result<Markup> {
     let (disturbed, texts): (Vec<Block>, Vec<Block>) =
         texts.partition(|block| matches!(block, Block::Alarm(_)));
     Ok(html! {
+        // Of several arms the headlines would push the figure out of sight.
+        @let headlines = html! { @for arm in page.candidates() { (rate_headline(page, arm)) } };
+        @let is_one = page.candidates().len() == 1;
         @if !disturbed.is_empty() { div.callout.alarm { (blocks::blocks(&disturbed, 2)) } }
-        @for arm in page.candidates() { (rate_headline(page, arm)) }
+        @if is_one { (headlines) }
         (measured_with(page))
-        (warnings(page))
         (all_tests::figures(page))
+        (warnings(page))
         p.about { (about(page)) }
+        @if !is_one { (headlines) }
         @if page.candidates().is_empty() {
         } @else if page.run.meta.is_imported() { p.callout { (ONE_RESULT) } } @else { p.callout {
             strong { "A single pass, without error bars. " }

@@ -96,6 +96,7 @@ fn charts<'p>(page: &'p Page<'_>, judged: &Judged<'_>, row: &VersionRow, number:
                 axis: format!("{axis} relative to {}", page.comparison.base.arm.name),
                 versions: versions.clone(),
                 lines,
+                interval: captions::interval(),
                 captions: Vec::new(),
                 width: CHART_WIDTH,
             };

@@ -9,8 +9,8 @@
 
 use rqps_explain::{ExplainRequest, explain};
 use rqps_model::Digits;
-use rqps_stats::Metric;
 use rqps_stats::series::{Arrival, Step, TestSteps};
+use rqps_stats::{Metric, Verdict};
 use rqps_verdicts::{VersionRow, arrival_sizes, judge_run_relative_to};
 
 use crate::comparison::Comparison;
@@ -65,10 +65,13 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Result<Block> {
         "Versions: {}; each against the one before it, while the verdicts are against {base}",
         versions.join(", ")
     ));
+    let mut has_likely = false;
     for arrival in &row.arrivals {
+        let is_likely = |metric| is_likely(judged, row, arrival, metric);
+        has_likely |= arrival.signature.iter().any(|(metric, _)| is_likely(*metric));
         table.row(vec![
             Cell::words(row.span(judged.run, arrival)),
-            Cell::words(moved(&row.steps, arrival)),
+            Cell::words(moved(&row.steps, arrival, is_likely)),
             Cell::words(why(judged, row, arrival)?),
             Cell::words(arrival.tests.join(", ")),
         ]);
@@ -81,7 +84,24 @@ pub(crate) fn block(judged: &Judged<'_>, row: &VersionRow) -> Result<Block> {
             .to_owned(),
         format!("sizes are those between the two versions of the row, smallest to largest over the tests; {APART}"),
     ];
+    table.footnotes.extend(
+        has_likely.then(|| {
+            format!("likely: shown between the two versions, but not established relative to {base}")
+        }),
+    );
     Ok(Block::Table(table))
+}
+
+/// Whether the verdicts relative to base call a change of an arrival likely and not established.
+pub(crate) fn is_likely(judged: &Judged<'_>, row: &VersionRow, arrival: &Arrival, metric: Metric) -> bool {
+    let (Some(first), Some(last)) = (arrival.versions.first(), arrival.versions.last()) else {
+        return false;
+    };
+    let ends = [row.arms[*last], row.arms[first.saturating_sub(1)]];
+    let Some(arm) = ends.into_iter().find(|arm| *arm != judged.base) else { return false };
+    let is_its = |one: &&Verdict| one.metric == metric && arrival.tests.contains(&one.test);
+    let verdicts: Vec<&Verdict> = judged.verdicts.of_arm(arm).filter(is_its).collect();
+    verdicts.iter().any(|one| one.is_likely()) && !verdicts.iter().any(|one| one.class.is_change())
 }
 
 /// `less work (blocks touched)`: the most frequent cause of the change in its tests.
@@ -95,12 +115,13 @@ fn why(judged: &Judged<'_>, row: &VersionRow, arrival: &Arrival) -> Result<Strin
     Ok(Summary::of(&explain(judged.run, Some(&verdicts), &asked)?).main().unwrap_or_default())
 }
 
-/// `rate -5.0 to -3.1 %, instructions +3.0 %`.
-pub(crate) fn moved(steps: &[TestSteps], arrival: &Arrival) -> String {
+/// `rate -5.0 to -3.1 % (likely), instructions +3.0 %`.
+pub(crate) fn moved(steps: &[TestSteps], arrival: &Arrival, is_likely: impl Fn(Metric) -> bool) -> String {
     let part = |(metric, (low, high)): (&Metric, &(&Step, &Step))| {
         let (low, high) = (signed(low), signed(high));
         let size = if low == high { format!("{low} %") } else { format!("{low} to {high} %") };
-        format!("{} {size}", metric.measure().label)
+        let likely = if is_likely(*metric) { " (likely)" } else { "" };
+        format!("{} {size}{likely}", metric.measure().label)
     };
     arrival_sizes(steps, arrival).iter().map(part).collect::<Vec<_>>().join(", ")
 }

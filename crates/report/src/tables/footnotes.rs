@@ -83,8 +83,8 @@ pub(crate) fn has_blocks(comparison: &Comparison<'_>) -> bool {
 /// In blocks, what rates are.
 pub(crate) fn of_rates_in_blocks(comparison: &Comparison<'_>) -> Option<String> {
     has_blocks(comparison).then(|| {
-        "rates: base's is the mean over the blocks (or passes, repeats) of the verdict, without the most extreme slices; \
-         that of another arm is base's times rQPS"
+        "rates: base's is the geometric mean over the blocks (or passes, repeats) of the verdict, without the most extreme \
+         slices; that of another arm is base's times rQPS"
             .to_owned()
     })
 }
@@ -92,8 +92,8 @@ pub(crate) fn of_rates_in_blocks(comparison: &Comparison<'_>) -> Option<String> 
 /// In blocks, what costs are.
 pub(crate) fn of_costs_in_blocks(comparison: &Comparison<'_>) -> Option<String> {
     has_blocks(comparison).then(|| {
-        "cpu_us/o and rates: base's are means over the blocks (or passes, repeats) of the verdict, without the most extreme \
-         slices; those of another arm are base's times the verdict's ratio. The others are totals over all windows"
+        "cpu_us/o and rates: base's are geometric means over the blocks (or passes, repeats) of the verdict, without the most \
+         extreme slices; those of another arm are base's times the verdict's ratio. The others are totals over all windows"
             .to_owned()
     })
 }

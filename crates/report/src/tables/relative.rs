@@ -5,7 +5,7 @@
 //! | `col-N` | rQPS of the variant that the line `col-N : …` names; 1.00 is equal, below is slower. Red at 0.95 and below, green at 1.05 and above, as rounded to two decimals. As many digits as the verdict's interval supports, or two without one |
 //! | `test` | the test; alphabetical within its group |
 //!
-//! Below each group: `median`, `min` and `max` of the column over the tests of the group that have a value.
+//! Below each group of three tests or more: `median`, `min` and `max` of the column over its tests with a value.
 
 use rqps_model::Digits;
 use std::cmp::Ordering;
@@ -54,7 +54,7 @@ pub(crate) fn ratios(
             cells.push(Cell::words(&*step.name));
             table.row_in(&group, cells);
         }
-        if of_group.len() > 1 {
+        if of_group.len() >= SUMMARIZED_MIN {
             table.rows.extend(summary(&group, &columns));
         }
     }
@@ -89,6 +89,9 @@ fn cell(ratio: Option<f64>, print: impl Fn(f64) -> String) -> Cell {
     };
     Cell { tint, ..Cell::printed(ratio, print) }
 }
+
+/// Fewest tests of a group with a median, a minimum and a maximum: of two they would only repeat their rows.
+const SUMMARIZED_MIN: usize = 3;
 
 /// A statistic over values with their texts; None if there are none.
 type Statistic = fn(Vec<(f64, String)>) -> Option<(f64, String)>;

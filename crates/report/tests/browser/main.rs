@@ -81,6 +81,8 @@ fn pages_have_no_errors_requests_or_accessibility_violations() {
                 document.querySelector('figure svg').id",
             );
             assert_eq!(first, json!("summary all-rate"), "the figure of all tests comes first");
+            let top = browser.value("document.querySelector('figure').getBoundingClientRect().top");
+            assert!(width < 1280 || top.as_f64() < Some(450.0), "the figure of all tests begins at {top} px");
             let own = format!("file://{}", file.display());
             let external: Vec<String> = browser
                 .requests()

@@ -7,6 +7,7 @@ use rqps_charts::{RatioPoint, VersionChart, VersionLine};
 use rqps_stats::Metric;
 use rqps_verdicts::version_key;
 
+use super::super::captions;
 use super::super::ratios::point_of;
 use super::run::{ArmOfResult, ArmResult, SiteRun};
 
@@ -131,6 +132,7 @@ fn course(found: &[OfSeries<'_>], charted: Charted) -> Option<VersionChart> {
         axis: format!("{} relative to {base}", charted.word()),
         versions: versions.iter().map(|version| (*version).to_owned()).collect(),
         lines: lines.iter().map(line).collect(),
+        interval: captions::interval(),
         captions: Vec::new(),
         width: 0.0,
     })

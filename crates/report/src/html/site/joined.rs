@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rqps_charts::{Mark as ChartMark, RatioPoint, VersionChart, VersionLine};
 use rqps_verdicts::version_key;
 
+use super::super::captions;
 use super::course::{Charted, Found, LINES_MAX, OfSeries, VERSIONS_MIN, of_series};
 use super::run::{ArmOfResult, SiteRun};
 
@@ -220,6 +221,7 @@ impl<'a> Joined<'a> {
             axis: format!("{} relative to {base}", charted.word()),
             versions: versions.iter().map(|version| (*version).to_owned()).collect(),
             lines: configs.iter().take(LINES_MAX).map(line).collect(),
+            interval: captions::interval(),
             captions: Vec::new(),
             width: 0.0,
         };

@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::number;
 use crate::reading::Reading;
 use crate::tables::{answer, arrivals, doubts, headline as rates_headline};
-use crate::verdict_lines::changed;
+use crate::verdict_lines::{Judged, changed};
 use crate::words;
 
 /// What the pages of a site tell of a run.
@@ -263,13 +263,16 @@ fn unfinished(run: &Run) -> Option<&'static str> {
 }
 
 fn tests(page: &Page<'_>) -> Result<Vec<TestOfRun>> {
-    let rows = page.judged.as_ref().map_or(Ok(&[][..]), |judged| judged.versions())?;
+    let judged = page.judged.as_deref();
+    let rows = judged.map_or(Ok(&[][..]), Judged::versions)?;
     let arrivals = |test: &str| {
         let mut found = Vec::new();
-        for row in rows {
+        for (judged, row) in rows.iter().flat_map(|row| judged.map(|judged| (judged, row))) {
             for arrival in row.arrivals.iter().filter(|arrival| arrival.tests.iter().any(|one| one == test)) {
                 let own = rqps_stats::series::Arrival { tests: vec![test.to_owned()], ..arrival.clone() };
-                found.push(format!("{}: {}", row.span(page.run, &own), arrivals::moved(&row.steps, &own)));
+                let is_likely = |metric| arrivals::is_likely(judged, row, &own, metric);
+                let moved = arrivals::moved(&row.steps, &own, is_likely);
+                found.push(format!("{}: {moved}", row.span(page.run, &own)));
             }
         }
         found
