@@ -202,8 +202,8 @@ pub fn windows_seconds(plan: &Plan, tests: usize) -> f64 {
     windows_and_overhead(plan, tests).0 * plan.blocks().window_seconds * (1.0 + WARMUP_SHARE)
 }
 
-/// Seconds of what takes `quiet_s` on a quiet host, `windows_s` of them in windows, on a host on which work takes so many
-/// times as long.
+/// Seconds of what takes `quiet_s` on a quiet host, `windows_s` of them in windows, on a host on which work takes
+/// `longer` times as long.
 pub fn seconds_beside_others(quiet_s: f64, windows_s: f64, longer: f64) -> f64 {
     windows_s + (quiet_s - windows_s).max(0.0) * longer
 }
