@@ -217,33 +217,29 @@ pub(crate) fn queued_us(cell: Cell<'_>) -> Option<f64> {
 }
 
 /// A client woken by the first rows of an answer waits for a CPU while its backend still runs. That is not
-/// time off the CPU, so the result is limited to the rest of that time.
+/// time off the CPU, so the result is limited to the rest of that time. The time of an operation leaves out slices that
+/// others interrupted, whose wait was one for a CPU: whatever else whole windows waited for is in the rest.
 fn queue_us(cell: Cell<'_>) -> f64 {
     let queued = [QUEUED, "client_queued_us"].map(|name| cell.metric(name).unwrap_or(0.0));
-    let rest_us = off_cpu_us(cell) - read_us(cell) - log_us(cell);
-    (queued.iter().sum::<f64>() * share_of_windows(cell)).min(rest_us).max(0.0)
+    let (queued_us, known_us) = (queued.iter().sum::<f64>(), read_us(cell) + log_us(cell));
+    let off_us = off_cpu_us(cell);
+    let other_us = (cell.metric(OFF_CPU).unwrap_or(off_us) - queued_us - known_us).max(0.0);
+    queued_us.min(off_us - known_us - other_us).max(0.0)
 }
 
 fn off_cpu_us(cell: Cell<'_>) -> f64 {
     off_cpu_per_op(cell).map_or(0.0, |us| us * cell.operations())
 }
 
-/// Waiting of an operation over that of the whole windows. Its kinds are known of whole windows only, but the time of
-/// an operation leaves out guards and interrupted slices: each kind is taken to have the same share there.
-fn share_of_windows(cell: Cell<'_>) -> f64 {
-    cell.metric(OFF_CPU).filter(|us| *us > 0.0).map_or(1.0, |us| off_cpu_us(cell).max(0.0) / us)
-}
-
 fn read_us(cell: Cell<'_>) -> f64 {
-    let ms = cell.counter_sum("pg_stat_database", "blk_read_time", |_| true).unwrap_or(0.0);
-    1000.0 * ms * share_of_windows(cell)
+    1000.0 * cell.counter_sum("pg_stat_database", "blk_read_time", |_| true).unwrap_or(0.0)
 }
 
 fn log_us(cell: Cell<'_>) -> f64 {
     let of_clients = |object: &str| object.starts_with("client backend/wal/");
     let by_io = ["write_time", "fsync_time"].map(|column| cell.counter_sum("pg_stat_io", column, of_clients));
     let of_all = ["wal_write_time", "wal_sync_time"].map(|column| cell.counter("pg_stat_wal", "", column));
-    1000.0 * by_io.into_iter().chain(of_all).flatten().sum::<f64>() * share_of_windows(cell)
+    1000.0 * by_io.into_iter().chain(of_all).flatten().sum::<f64>()
 }
 
 /// Time that RocksDB delayed writes of the clients: beside a background writer it delays that one. Limited to the rest
@@ -408,7 +404,7 @@ mod tests {
 
     /// On a busy host interrupted slices are left out of the time, but not of what the kernel tells of waiting.
     #[test]
-    fn waiting_keeps_the_kinds_that_it_had_in_whole_windows() {
+    fn what_is_left_out_of_the_time_is_a_wait_for_a_cpu() {
         let known = [
             (CLIENT_TIME, 500.0),
             (BACKENDS, 150.0),
@@ -420,7 +416,7 @@ mod tests {
         let split = decompose(&Figures::made(vec![[totals.clone(), totals, None]])).unwrap();
         let kinds =
             split.parts.iter().flat_map(|part| &part.of).map(|kind| (kind.name, kind.arm_us_per_op.round()));
-        assert_eq!(kinds.collect::<Vec<_>>(), [(PartName::ForCpu, 240.0), (PartName::Unexplained, 60.0)]);
+        assert_eq!(kinds.collect::<Vec<_>>(), [(PartName::ForCpu, 100.0), (PartName::Unexplained, 200.0)]);
     }
 
     #[test]

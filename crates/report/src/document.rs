@@ -167,7 +167,7 @@ pub(crate) struct Table {
     pub id: &'static str,
     pub title: String,
     /// Key and value that apply to all rows, such as `test`; an additional column in CSV and JSON.
-    pub subject: Option<(&'static str, String)>,
+    pub subject: Vec<(&'static str, String)>,
     /// Lines above the table: `Relative to: …`.
     pub preamble: Vec<String>,
     /// Shown at the table, in text and Markdown only what was not said before it. None: not set yet.
@@ -217,9 +217,9 @@ impl Table {
         Self { id, title: title.into(), columns, labels, ..Self::default() }
     }
 
-    /// Sets the subject.
+    /// Adds to the subject.
     pub fn about(mut self, key: &'static str, value: &str) -> Self {
-        self.subject = Some((key, value.to_owned()));
+        self.subject.push((key, value.to_owned()));
         self
     }
 

@@ -352,7 +352,9 @@ fn evidence(run: &Run, one: &Explanation) -> Table {
         Column::words("cause").optional(1),
         Column::words("figure"),
     ];
-    let mut table = Table::new("explanation", "Supporting figures", columns, 3).about("test", &one.test);
+    let mut table = Table::new("explanation", "Supporting figures", columns, 3)
+        .about("test", &one.test)
+        .about("candidate", arm);
     table.together = true;
     for finding in &one.findings {
         for figure in &finding.evidence {
@@ -412,7 +414,8 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     ];
     let clients = counted(split.clients as usize, "client");
     let title = format!("Time per operation, us/o, {clients}");
-    let mut table = Table::new("decomposition", title, columns, 1).about("test", &one.test);
+    let mut table =
+        Table::new("decomposition", title, columns, 1).about("test", &one.test).about("candidate", arm);
     // Shares of a change that may be zero are meaningless; one block doesn't tell, where it is small.
     let is_large = split.change_us_per_op().abs() >= SHARES_FROM * split.base_us_per_op;
     let is_change = if split.low.is_finite() { split.is_beyond_noise() } else { is_large };
@@ -446,20 +449,27 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     table
 }
 
-/// Where the CPU times of client and session are more than an operation takes.
+/// Where the CPU times of client and session are more than an operation takes, in all or in some blocks.
 fn overlap(split: &Decomposition, arms: [&String; 2]) -> Option<String> {
     let waiting = split.parts.iter().find(|part| part.name == PartName::Waiting)?;
-    let over: Vec<String> = [waiting.base_us_per_op, waiting.arm_us_per_op]
-        .into_iter()
-        .zip(arms)
-        .filter(|(us, _)| *us < -NO_TIME_US)
-        .map(|(us, arm)| format!("{} us on {arm}", plain(-us)))
-        .collect();
-    (!over.is_empty()).then(|| {
+    let over = |part: &Part| {
+        let times = [part.base_us_per_op, part.arm_us_per_op].into_iter().zip(arms);
+        let over = times.filter(|(us, _)| *us < -NO_TIME_US);
+        over.map(|(us, arm)| format!("{} us on {arm}", plain(-us))).collect::<Vec<_>>().join(", ")
+    };
+    let in_all = over(waiting);
+    if !in_all.is_empty() {
+        return Some(format!(
+            "Client and session are on a CPU at the same time: together they take longer than an operation, by {in_all}, so the \
+             waiting there is negative."
+        ));
+    }
+    let in_some = over(waiting.of.iter().find(|kind| kind.name == PartName::Unexplained)?);
+    (!in_some.is_empty()).then(|| {
         format!(
-            "Client and session are on a CPU at the same time: together they take longer than an operation, by {}, so the \
-             waiting there is negative.",
-            over.join(", ")
+            "\"{}\" is negative, by {in_some}: in some blocks client and session were on a CPU at the same time, or their CPU \
+             times, which are found apart from the rate, are of other slices.",
+            PartName::Unexplained
         )
     })
 }

@@ -40,7 +40,7 @@ fn render_tables(tables: &[&Table]) -> std::result::Result<String, Box<dyn std::
             writer.write_record(ordered(
                 table,
                 values,
-                table.subject.as_ref().map(|(_, value)| value.clone()),
+                table.subject.iter().map(|(_, value)| value.clone()),
                 group,
             ))?;
         }
@@ -51,7 +51,7 @@ fn render_tables(tables: &[&Table]) -> std::result::Result<String, Box<dyn std::
 fn header(table: &Table) -> Vec<String> {
     let keys = table.columns.iter().map(|column| column.key.clone()).collect();
     let group = has_groups(table).then(|| "group".to_owned());
-    ordered(table, keys, table.subject.as_ref().map(|(key, _)| (*key).to_owned()), group)
+    ordered(table, keys, table.subject.iter().map(|(key, _)| (*key).to_owned()), group)
 }
 
 fn has_groups(table: &Table) -> bool {
@@ -70,9 +70,9 @@ fn value(cell: &Cell) -> String {
 fn ordered(
     table: &Table,
     mut fields: Vec<String>,
-    subject: Option<String>,
+    subject: impl Iterator<Item = String>,
     group: Option<String>,
 ) -> Vec<String> {
     let labels = fields.split_off(fields.len().saturating_sub(table.labels));
-    subject.into_iter().chain(labels.into_iter().rev()).chain(group).chain(fields).collect()
+    subject.chain(labels.into_iter().rev()).chain(group).chain(fields).collect()
 }

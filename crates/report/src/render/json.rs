@@ -46,7 +46,7 @@ fn render_table(table: &Table) -> Value {
 
 fn render_row(table: &Table, row: &Row) -> Value {
     let mut object = Map::new();
-    if let Some((key, value)) = &table.subject {
+    for (key, value) in &table.subject {
         object.insert((*key).to_owned(), json!(value));
     }
     if let Some(group) = &row.group {

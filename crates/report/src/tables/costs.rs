@@ -92,7 +92,7 @@ fn arm_blocks(comparison: &Comparison<'_>, judged: &Judged<'_>, arm: usize) -> [
     let title =
         if has_costs { format!("{what} per operation on {label}") } else { format!("Rates on {label}") };
     let mut table = Table::new("costs", title, columns, 1);
-    table.subject = Some(("arm", judged.run.arms[arm].name.clone()));
+    table.subject.push(("arm", judged.run.arms[arm].name.clone()));
     table.preamble.push(format!("Relative to: {}", judged.label(comparison, judged.base)));
     for line in &lines {
         let mut cells = figures(costs.get(line.test), decimals_max(judged));
