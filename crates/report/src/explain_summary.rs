@@ -85,12 +85,12 @@ fn verdicts_of(judged: &Judged<'_>, one: &Explanation) -> Option<String> {
     let verdicts = line.verdicts().chain(line.changed_stalls()).chain(line.changed_resources());
     let verdicts = verdicts.map(|verdict| line.part(verdict, judged));
     let missed = line.missed.iter().map(|missed| missed.text.clone());
-    let parts: Vec<String> = missed.chain(verdicts).chain(likely_resources(&line, &one.findings)).collect();
+    let parts: Vec<String> = missed.chain(verdicts).chain(likely_changes(&line, &one.findings)).collect();
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
 }
 
-/// Changes of resources that are likely and not established, and why not; without those of which findings tell.
-fn likely_resources(line: &Line<'_>, findings: &[Finding]) -> Option<String> {
+/// Changes that are likely and not established, and why not; without resources of which findings tell.
+fn likely_changes(line: &Line<'_>, findings: &[Finding]) -> Option<String> {
     let is_told = |one: &Verdict| {
         let cause = match one.detector {
             Detector::Blocks => Cause::BlocksTouched,
@@ -100,7 +100,10 @@ fn likely_resources(line: &Line<'_>, findings: &[Finding]) -> Option<String> {
         };
         findings.iter().any(|finding| finding.cause == cause)
     };
-    let likely = || line.likely_resources().filter(|one| !is_told(one));
+    let is_judged =
+        |one: &Verdict| line.judged_resources.iter().any(|judged| judged.detector == one.detector);
+    let resources = || line.likely_resources().filter(|one| !is_told(one) && !is_judged(one));
+    let likely = || line.likely().chain(resources());
     let all: Vec<String> = likely().map(words::change_in_short).collect();
     let counted = likely().find(|one| one.tags.contains(&Tag::FewBlocks));
     let why = counted.map(|one| format!(" ({})", words::few_blocks(one))).unwrap_or_default();
@@ -305,25 +308,36 @@ impl Summary {
                 None => causes.push((first, 1)),
             }
         }
-        let is_known = |first: &First| matches!(first, Some((word, _)) if *word != Word::NotExplained);
         causes.sort_by_key(|(first, count)| (!is_known(first), std::cmp::Reverse(*count)));
         let tests: BTreeSet<&str> = searched.iter().map(|one| one.test.as_str()).collect();
         let arms: BTreeSet<usize> = searched.iter().map(|one| one.arm).collect();
         Self { tests: tests.len(), arms: arms.len(), changes: searched.len(), causes }
     }
 
-    /// `9 tests changed. Main cause: less work (blocks-touched) in 5, …`; of several arms `9 tests changed, 14 changes
-    /// on 3 arms. Main cause: …`. None for one change.
+    /// `9 tests changed. Main cause: less work (blocks-touched) in 5, … Cause unknown in 4 (more instructions in
+    /// 3).`; of several arms `9 tests changed, 14 changes on 3 arms. …`. None for one change.
     pub fn text(&self) -> Option<String> {
-        let causes: Vec<String> =
-            self.causes.iter().map(|(first, count)| format!("{} in {count}", name(first))).collect();
+        let (known, unknown): (Vec<_>, Vec<_>) = self.causes.iter().partition(|(first, _)| is_known(first));
+        let all: Vec<String> =
+            known.iter().map(|(first, count)| format!("{} in {count}", name(first))).collect();
+        let known = if all.is_empty() { String::new() } else { format!(" Main cause: {}.", all.join(", ")) };
+        let count: usize = unknown.iter().map(|(_, count)| count).sum();
+        let of_what = unknown.iter().filter_map(|(first, count)| {
+            let changed = instructions(first)?;
+            Some(if unknown.len() == 1 { changed.to_owned() } else { format!("{changed} in {count}") })
+        });
+        let of_what = of_what.collect::<Vec<_>>().join(", ");
+        let unknown = match (count, of_what.is_empty()) {
+            (0, _) => String::new(),
+            (_, true) => format!(" Cause unknown in {count}."),
+            (_, false) => format!(" Cause unknown in {count} ({of_what})."),
+        };
         let on_arms = match self.arms > 1 {
             true => format!(", {} on {} arms", counted(self.changes, "change"), self.arms),
             false => String::new(),
         };
-        (self.changes > 1).then(|| {
-            format!("{} changed{on_arms}. Main cause: {}.", counted(self.tests, "test"), causes.join(", "))
-        })
+        (self.changes > 1)
+            .then(|| format!("{} changed{on_arms}.{known}{unknown}", counted(self.tests, "test")))
     }
 
     /// The most frequent cause by name; `None` without a change.
@@ -349,13 +363,21 @@ impl Summary {
     }
 }
 
+fn is_known(first: &First) -> bool {
+    matches!(first, Some((word, _)) if *word != Word::NotExplained) && instructions(first).is_none()
+}
+
+/// What is known of a change of instructions that no counter explains.
+fn instructions(first: &First) -> Option<&'static str> {
+    let (word, cause) = (*first)?;
+    let is_more = word == Word::MoreWork;
+    is_unknown(word, cause?).then_some(if is_more { "more instructions" } else { "fewer instructions" })
+}
+
 /// `less work (blocks touched)`
 fn name(first: &First) -> String {
     match first {
-        Some((word, Some(cause))) if is_unknown(*word, cause) => {
-            let direction = if *word == Word::MoreWork { "more" } else { "fewer" };
-            format!("{direction} instructions of unknown cause")
-        }
+        first if let Some(changed) = instructions(first) => format!("{changed} of unknown cause"),
         Some((word, Some(cause))) => format!("{word} ({})", cause.replace('-', " ")),
         Some((word, None)) => word.to_string(),
         None => "no cause found".to_owned(),

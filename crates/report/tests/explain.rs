@@ -133,7 +133,7 @@ fn a_test_that_changed_on_two_arms_counts_once() {
     let text = with_run(&Spec { arms, effects, ..Spec::default() }, |run| {
         explain_text(run, &ExplainOptions::default()).unwrap()
     });
-    assert!(text.contains("1 test changed, 2 changes on 2 arms. Main cause: "), "{text}");
+    assert!(text.contains("1 test changed, 2 changes on 2 arms. Cause unknown in 2."), "{text}");
 }
 
 #[test]
