@@ -9,6 +9,8 @@ use crate::profile;
 use crate::quantity::Quantity;
 use crate::words;
 
+/// Begins the name of a background process' figure.
+const CPU_TIME_OF: &str = "CPU time of ";
 /// Minimum CPU time of the busiest connection, relative to the median one, that is reported if only one arm
 /// has it.
 const UNEVEN: f64 = 1.5;
@@ -70,6 +72,14 @@ pub(crate) fn roles(cx: &Context<'_>) -> Vec<Finding> {
     names.iter().filter_map(|name| role(cx, name, (time.base, cpu.as_ref()))).collect()
 }
 
+/// A background process beside another one that a sentence has named with the arms and the unit: `in the log writer 12 us,
+/// against 53.6`. `None` if the finding is of no single process.
+pub(crate) fn beside(finding: &Finding) -> Option<String> {
+    let evidence = finding.evidence.first().filter(|evidence| matches!(evidence.shows, Shows::Role(_)))?;
+    let (role, (base, arm)) = (evidence.what.strip_prefix(CPU_TIME_OF)?, finding.figure()?);
+    Some(format!("in {role} {} us, against {}", words::number(arm), words::number(base)))
+}
+
 /// The one of a metric, which changed by a noticeable share of the time of an operation, or of its CPU time if that is
 /// given.
 fn role(cx: &Context<'_>, metric: &str, (time_us, cpu): (f64, Option<&Quantity>)) -> Option<Finding> {
@@ -96,7 +106,7 @@ fn role(cx: &Context<'_>, metric: &str, (time_us, cpu): (f64, Option<&Quantity>)
     );
     // Readers work because sessions miss blocks in the buffers.
     let cause = if READERS.contains(&name) { Cause::Reads } else { Cause::Background };
-    let evidence = Evidence::figure(format!("CPU time of {role}"), cx.per_op("us"), &found)
+    let evidence = Evidence::figure(format!("{CPU_TIME_OF}{role}"), cx.per_op("us"), &found)
         .showing(Shows::Role(name.to_owned()));
     let finding = cx.finding(Word::work(found.rose()), cause, sentence, &found, vec![evidence]);
     let of_change = cpu.filter(|cpu| cpu.exceeds_noise()).map(|cpu| found.change() / cpu.change());

@@ -182,6 +182,13 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Whether a verdict shows that an operation costs more or less, and none that the rate changed: waiting accounts for
+    /// none of that.
+    pub fn is_cost_alone(&self) -> bool {
+        let mut costs = [Detector::Cost, Detector::Cpu].into_iter().filter_map(|one| self.verdict(one));
+        costs.any(|verdict| verdict.class.is_change()) && !self.is_rate_changed()
+    }
+
     /// Whether the test can start from the same data each time, as blocks and CPU profiles require.
     pub fn has_independent_tests(&self) -> bool {
         let group = self.run.step(self.test).and_then(|step| step.group.as_ref());

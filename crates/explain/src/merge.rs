@@ -111,7 +111,7 @@ fn same_cause(found: Vec<Finding>) -> Vec<Finding> {
                     std::mem::swap(known, &mut finding);
                 }
                 if is_of_processes {
-                    known.add(&finding.sentence);
+                    known.add(&connections::beside(&finding).unwrap_or_else(|| finding.sentence.clone()));
                     known.weight = known.weight.max(finding.weight);
                 }
                 absorb(known, finding);

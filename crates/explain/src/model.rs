@@ -100,6 +100,10 @@ impl Word {
     pub fn waiting(rose: bool) -> Self {
         if rose { Word::MoreWaiting } else { Word::LessWaiting }
     }
+
+    pub(crate) fn is_waiting(self) -> bool {
+        matches!(self, Word::MoreWaiting | Word::LessWaiting)
+    }
 }
 
 rqps_model::words! {

@@ -68,14 +68,15 @@ pub(crate) fn likely(cx: &Context<'_>, found: Vec<Finding>) -> impl Iterator<Ite
     weighed.filter(|finding| finding.weight >= 0.0)
 }
 
-/// Order: what makes rates incomparable, explained findings, unexplained ones, then what works against the
-/// change. If the arms differ only in known settings, findings that those account for come first and the
+/// Order: what makes rates incomparable, explained findings, unexplained ones, waiting where only the cost changed,
+/// then what works against the change. If the arms differ only in known settings, findings that those account for come first and the
 /// others after them: they follow from something unseen, or are chance.
 fn rank(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
     let against = u8::from(finding.weight < 0.0);
     let alone = suspects.are_only_difference();
     match finding.word {
         Word::NotComparable => 0,
+        word if word.is_waiting() && cx.is_cost_alone() => 3 + against,
         Word::TheHost if alone && cx.is_other_work() => 2,
         word if alone && word != Word::TheHost => match finding.cause {
             Cause::Unknown => 3,
@@ -109,8 +110,7 @@ fn is_figure(finding: &Finding) -> bool {
 
 /// Whether waiting of a kind that was measured makes up most of the change: it leads then, whatever may be unseen.
 fn is_wait_for_most(finding: &Finding) -> bool {
-    let is_measured =
-        matches!(finding.word, Word::MoreWaiting | Word::LessWaiting) && finding.cause != Cause::Waiting;
+    let is_measured = finding.word.is_waiting() && finding.cause != Cause::Waiting;
     is_measured && finding.weight >= MOST
 }
 
@@ -183,8 +183,9 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
         let sentence = format!("{nothing}; {unseen}");
         return Some(unexplained(cx, sentence, 1.0));
     }
-    // What works against the change explains none of it.
-    let explains = found.iter().any(|finding| finding.weight >= 0.0);
+    // What works against the change explains none of it, nor does waiting explain a cost.
+    let is_beside = |finding: &Finding| finding.word.is_waiting() && cx.is_cost_alone();
+    let explains = found.iter().any(|finding| finding.weight >= 0.0 && !is_beside(finding));
     let split = cx.decomposition.as_ref();
     let whole = split.and_then(|split| share_of(cx, split, split.change_us_per_op()));
     let Some((split, whole)) = split.zip(whole) else {

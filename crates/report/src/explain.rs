@@ -356,6 +356,7 @@ fn evidence(run: &Run, one: &Explanation) -> Table {
         .about("test", &one.test)
         .about("candidate", arm);
     table.together = true;
+    table.hides_unknown = true;
     for finding in &one.findings {
         for figure in &finding.evidence {
             if let Some(cells) = evidence_cells(figure, finding.cause.key()) {
@@ -416,6 +417,7 @@ fn parts(run: &Run, one: &Explanation, split: &Decomposition) -> Table {
     let title = format!("Time per operation, us/o, {clients}");
     let mut table =
         Table::new("decomposition", title, columns, 1).about("test", &one.test).about("candidate", arm);
+    table.hides_unknown = true;
     // Shares of a change that may be zero are meaningless; one block doesn't tell, where it is small.
     let is_large = split.change_us_per_op().abs() >= SHARES_FROM * split.base_us_per_op;
     let is_change = if split.low.is_finite() { split.is_beyond_noise() } else { is_large };
