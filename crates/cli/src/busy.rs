@@ -13,22 +13,32 @@ const LOOK: Duration = Duration::from_millis(400);
 const LONG_LOOK: Duration = Duration::from_millis(1_600);
 /// A start asks several times, and all that it says should rest on one look.
 const HOLDS: Duration = Duration::from_secs(60);
+/// Looks take at most this share of the work that they tell of.
+const SHARE_MAX: f64 = 0.01;
 
 /// How many times as long work takes that shares the CPUs with others.
 #[derive(Clone, Copy)]
 pub struct Busy(f64);
 
 impl Busy {
-    /// Look before anything is started.
-    pub fn now() -> Self {
-        static LAST: Mutex<Option<(Instant, Busy)>> = Mutex::new(None);
+    /// Looks, before anything is started, for an estimate of `work_s` on a quiet host. Of work that is over before a
+    /// look would tell much, nothing is said.
+    pub fn beside(work_s: f64) -> Self {
+        static LAST: Mutex<Option<(Instant, Looked, Busy)>> = Mutex::new(None);
+        let wanted = Looked::for_work(work_s);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, busy)) = last.filter(|(at, _)| at.elapsed() < HOLDS) {
+        if let Some((.., busy)) = last.filter(|(at, looked, _)| at.elapsed() < HOLDS && *looked >= wanted) {
             return busy;
         }
-        let short = Self(rqps_probe::times_as_long(LOOK));
-        let busy = if short.is_busy() { Self(rqps_probe::times_as_long(LONG_LOOK)) } else { short };
-        *last = Some((Instant::now(), busy));
+        let busy = match wanted {
+            Looked::No => return Self(1.0),
+            Looked::Short => Self(rqps_probe::times_as_long(LOOK)),
+            Looked::Long => {
+                let short = Self(rqps_probe::times_as_long(LOOK));
+                if short.is_busy() { Self(rqps_probe::times_as_long(LONG_LOOK)) } else { short }
+            }
+        };
+        *last = Some((Instant::now(), wanted, busy));
         busy
     }
 
@@ -64,6 +74,25 @@ impl Busy {
     }
 }
 
+/// For how long.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Looked {
+    No,
+    Short,
+    Long,
+}
+
+impl Looked {
+    fn for_work(work_s: f64) -> Self {
+        let most_s = SHARE_MAX * work_s;
+        match most_s >= (LOOK + LONG_LOOK).as_secs_f64() {
+            true => Self::Long,
+            false if most_s >= LOOK.as_secs_f64() => Self::Short,
+            false => Self::No,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +106,11 @@ mod tests {
         assert_eq!((Busy(1.1).note(), Busy(1.1).note_of(540.0)), Default::default());
         assert_eq!(Busy(2.0).seconds(100.0, 40.0), 160.0, "windows have their length");
         assert_eq!(Busy(1.1).seconds(100.0, 40.0), 100.0);
+    }
+
+    #[test]
+    fn looks_are_short_beside_the_work() {
+        let looked = [39.0, 41.0, 199.0, 201.0].map(Looked::for_work);
+        assert_eq!(looked, [Looked::No, Looked::Short, Looked::Short, Looked::Long]);
     }
 }

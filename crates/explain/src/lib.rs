@@ -238,7 +238,7 @@ fn findings(
     let is_aside = |finding: &Finding| cx.changed() && matches!(finding.certainty, Certainty::Likely { .. });
     let (likely, found) = found.into_iter().partition(is_aside);
     let mut ranked = rank::ranked(cx, found, suspects);
-    ranked.extend(rank::likely(cx, likely));
+    rank::add_likely(cx, &mut ranked, likely);
     if let Some(new) = profiles.new {
         new.tell(&mut ranked);
     }

@@ -60,12 +60,17 @@ pub(crate) fn ranked(cx: &Context<'_>, found: Vec<Finding>, suspects: &Suspects)
     findings
 }
 
-/// What verdicts find likely beside a change that they show, after all that explains it. What works against that
-/// explains nothing.
-pub(crate) fn likely(cx: &Context<'_>, found: Vec<Finding>) -> impl Iterator<Item = Finding> {
+/// Adds what verdicts find likely beside a change that they show, after all that explains it. What works against that
+/// explains nothing, nor does a second figure of what is established.
+pub(crate) fn add_likely(cx: &Context<'_>, ranked: &mut Vec<Finding>, found: Vec<Finding>) {
     let rose = got_more_expensive(cx);
-    let weighed = found.into_iter().map(move |finding| Finding { weight: weight(&finding, rose), ..finding });
-    weighed.filter(|finding| finding.weight >= 0.0)
+    for mut finding in found {
+        finding.weight = weight(&finding, rose);
+        let is_told = |one: &Finding| one.cause == finding.cause && one.direction() == finding.direction();
+        if finding.weight >= 0.0 && !ranked.iter().any(is_told) {
+            ranked.push(finding);
+        }
+    }
 }
 
 /// Order: what makes rates incomparable, explained findings, unexplained ones, waiting where only the cost changed,

@@ -79,7 +79,7 @@ pub fn count_only_what_fits(plan: &mut Plan) {
 /// Seconds until the first verdicts, as others use the CPUs now, of a plan that takes `quiet_s` on a quiet host.
 fn now_seconds(plan: &Plan, quiet_s: f64) -> f64 {
     let windows_s = windows_seconds(plan, plan.workload.steps.len()) * verdict_blocks() as f64;
-    Busy::now().seconds(quiet_s, windows_s)
+    Busy::beside(quiet_s).seconds(quiet_s, windows_s)
 }
 
 /// Why instructions are not counted, and the budget that would do on a quiet host, and on this one beside others.
@@ -114,7 +114,7 @@ pub fn fit_windows(plan: &mut Plan) {
     if windows == 1 || seconds <= budget_s {
         return;
     }
-    let quiet = if Busy::now().is_busy() { " on a quiet host" } else { "" };
+    let quiet = if Busy::beside(seconds).is_busy() { " on a quiet host" } else { "" };
     let first = verdict_blocks();
     plan.isolated.iter_mut().for_each(|blocks| (blocks.windows, blocks.blocks_max) = (1, first as u32));
     out::message(&format!(
@@ -198,7 +198,7 @@ pub fn begin_told(
     }
     let dump = taken.as_ref().map(|taken| &*taken.file);
     let needs = Needs::of(&plan, &ingredients, &context.dirs).check()?;
-    let told = announce_needs(&plan, &needs, (plan.budget, Work::All));
+    let (told, busy) = announce_needs(&plan, &needs, (plan.budget, Work::All));
     warn_of_many_clients(&plan);
     warn_about_families(&plan, &ingredients);
     for (arm, one) in plan.arms.iter().zip(&ingredients) {
@@ -209,7 +209,7 @@ pub fn begin_told(
     let version = env!("CARGO_PKG_VERSION");
     let mut execution =
         rqps_executor::begin(&KIT, plan, ingredients, &context.dirs, (results, dump), version)?;
-    execution.set_told(told, Busy::now().longer());
+    execution.set_told(told, busy.longer());
     Ok(execution)
 }
 
@@ -220,8 +220,8 @@ pub fn begin_told(
 pub fn announce_rest(context: &Context, execution: &mut Execution) -> anyhow::Result<()> {
     if let Some(needs) = Needs::of_rest(execution, &context.dirs)? {
         let needs = needs.check()?;
-        let told = announce_needs(execution.plan(), &needs, (execution.budget(), Work::Rest));
-        execution.set_told(told, Busy::now().longer());
+        let (told, busy) = announce_needs(execution.plan(), &needs, (execution.budget(), Work::Rest));
+        execution.set_told(told, busy.longer());
     }
     Ok(())
 }
@@ -271,8 +271,9 @@ enum Work {
     Rest,
 }
 
-/// Says how long the run takes, or its first verdicts, and how much room it needs. Returns the time.
-fn announce_needs(plan: &Plan, needs: &Needs, (budget, work): (Option<Duration>, Work)) -> TimeLeft {
+/// Says how long the run takes, or its first verdicts, and how much room it needs. Returns the time, and how busy the
+/// host is.
+fn announce_needs(plan: &Plan, needs: &Needs, (budget, work): (Option<Duration>, Work)) -> (TimeLeft, Busy) {
     let TimeLeft { seconds: quiet_s, until } = needs.time;
     let is_until_verdicts = until == Until::FirstVerdicts;
     let more = if work == Work::Rest { " more" } else { "" };
@@ -292,7 +293,7 @@ fn announce_needs(plan: &Plan, needs: &Needs, (budget, work): (Option<Duration>,
     };
     let certificates = if work == Work::Rest { 1.0 } else { 2.0 };
     let certificates_s = if plan.certificate { certificates * CERTIFICATE_SECONDS } else { 0.0 };
-    let busy = Busy::now();
+    let busy = Busy::beside(quiet_s);
     let needed_s = busy.seconds(quiet_s, needs.windows_seconds);
     let (told_s, note) = match is_until_verdicts && needed_s > quiet_s {
         true => (needed_s + certificates_s, busy.note_of(quiet_s + certificates_s)),
@@ -322,7 +323,7 @@ fn announce_needs(plan: &Plan, needs: &Needs, (budget, work): (Option<Duration>,
     if is_until_verdicts {
         warn_of_short_budget(plan, (budget, work), needed_s, &busy);
     }
-    TimeLeft { seconds: told_s, until }
+    (TimeLeft { seconds: told_s, until }, busy)
 }
 
 /// Warns of a budget in which probably no verdict is reached.

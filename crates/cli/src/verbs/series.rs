@@ -176,14 +176,15 @@ fn announce(journal: &Journal, template: &Plan, found: &Found) -> anyhow::Result
             }
         },
     );
+    let needed_s = search::first_verdicts_seconds(&last) * missing as f64;
     out::message(&format!(
         "{}: {}{state}\nneeds       about {} until the first verdicts of {}{}, {most}. Ctrl-C stops, the same command \
          continues",
         counted(versions.len(), "version"),
         versions.join(", "),
-        duration_text(search::first_verdicts_seconds(&last) * missing as f64),
+        duration_text(needed_s),
         counted(missing, "link"),
-        crate::busy::Busy::now().note(),
+        crate::busy::Busy::beside(needed_s).note(),
     ));
     Ok(())
 }

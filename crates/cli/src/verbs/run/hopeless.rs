@@ -46,7 +46,7 @@ pub fn refuse_hopeless(plan: &Plan, hopeless: Hopeless) -> Result<(), Usage> {
         duration_text(budget_s),
         counted(tests, "test"),
         duration_text(now_s),
-        Busy::now().note_of(needed_s),
+        Busy::beside(needed_s).note_of(needed_s),
         remedy_of_budget(now_s, tests)
     )))
 }
