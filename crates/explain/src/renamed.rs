@@ -1,7 +1,7 @@
 //! Options that a later version has under another name. Sources: settings of PostgreSQL 9.6 to 18, one by one; the
 //! manuals of MySQL 8.4 and 9.0, "Server Variables Removed".
 
-use rqps_model::{later_words, natural};
+use rqps_model::{ServerSetting, later_words, natural};
 use rqps_store::Arm;
 
 use crate::settings::{is_in_config, only_known_switches};
@@ -196,11 +196,13 @@ pub fn later_names(option: &str) -> Vec<String> {
     listed.into_iter().chain(later_words(option)).collect()
 }
 
-/// The later name under which an arm has an option of its config that its build does not know, if that is set.
+/// The later name under which an arm has an option of its config that its build does not know, if that is set, be it to
+/// what is the default.
 pub fn set_as<'a>(arm: &'a Arm, option: &str) -> Option<&'a str> {
     arm.left_out.iter().find(|left| left.option == option && left.taken.is_none())?;
     let later = later_names(option);
-    let setting = arm.settings.iter().find(|setting| !setting.default && later.contains(&setting.name))?;
+    let is_set = |setting: &ServerSetting| !setting.default || is_in_config(&arm.config_text, &setting.name);
+    let setting = arm.settings.iter().find(|setting| later.contains(&setting.name) && is_set(setting))?;
     Some(&setting.name)
 }
 

@@ -69,8 +69,15 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
     }
     tell_counting(&plan);
     let begun = super::run::begin_told(context, plan, context.made_results()?, &told);
-    if let Some(rqps_executor::Error::UnknownOptions(mistakes)) = cause(&begun) {
-        return Err(Usage(mistakes.clone() + &beside(&options)).into());
+    match cause(&begun) {
+        Some(rqps_executor::Error::UnknownOptions(mistakes)) => {
+            return Err(Usage(mistakes.clone() + &beside(&options)).into());
+        }
+        // What was found of options needs no room.
+        Some(rqps_executor::Error::HostTooSmall(why)) => {
+            return Err(rqps_executor::Error::HostTooSmall(why.clone() + &beside(&options)).into());
+        }
+        _ => {}
     }
     let execution = begun.map_err(|error| naming_argument(&two.arms, error))?;
     drop(adapted);

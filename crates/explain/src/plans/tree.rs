@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::expression::normalised;
+use super::expression::{normalised, symmetric};
 use super::{blocks, iterators};
 
 /// Fields that identify a plan besides nodes, relations and indexes. All others are costs, estimates, or
@@ -31,6 +31,10 @@ const KEYS: [&str; 18] = [
     "CTE Name",
     "Conflict Resolution",
 ];
+
+/// Those in which an equality has its sides in either order. In the condition of a hash or merge join they are those of
+/// its inputs.
+const FILTERS: [&str; 2] = ["Filter", "Join Filter"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node {
@@ -200,6 +204,7 @@ fn node(plan: &Value, names: &Names, number: Option<&str>) -> Option<Node> {
     let number = relation.map(|(_, number)| number).or(number);
     let key = |label: &&'static str| {
         let value = match plan.get(*label)? {
+            Value::String(value) if FILTERS.contains(label) => symmetric(&names.normalised(value)),
             Value::String(value) => names.normalised(value),
             Value::Array(values) => {
                 let values: Vec<String> =
