@@ -16,6 +16,9 @@ use crate::words;
 const ALL_CPU: [&str; 5] =
     ["host_user_us", "host_system_us", "host_iowait_us", "host_steal_us", "host_idle_us"];
 
+/// Fifty ticks of the clock by which the kernel tells what CPUs do: of windows of 5 to 36 ms none shows a process that
+/// others keep from running.
+const ELAPSED_MIN_US: f64 = 5e5;
 /// Minimum share of the change in time per operation that an entry has to account for.
 const PART_MIN: f64 = 0.1;
 /// From this relative change of the client's CPU time on, the machine behaved differently.
@@ -49,8 +52,9 @@ fn per_second(cell: Cell<'_>, total: f64) -> Option<f64> {
     Some(total / (cell.metric(ELAPSED)? / 1e6))
 }
 
-/// A metric as percent of the machine's CPU time.
+/// A metric as percent of the machine's CPU time; `None` of windows too short for the clock that it is of.
 fn percent_of_cpu(cell: Cell<'_>, metric: &str) -> Option<f64> {
+    cell.metric(ELAPSED).filter(|elapsed_us| *elapsed_us >= ELAPSED_MIN_US)?;
     let all = ALL_CPU.iter().filter_map(|name| cell.metric(name)).sum::<f64>();
     // A remainder below 0 is noise of the clocks that it is the remainder of.
     (all > 0.0).then_some((100.0 * cell.metric(metric)? / all).max(0.0))

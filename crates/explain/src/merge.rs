@@ -8,14 +8,19 @@ use crate::decompose::queued_us;
 use crate::figures::{BACKENDS, CLIENT_CPU_US, Cell};
 use crate::host;
 use crate::mechanisms::Suspects;
-use crate::model::{Cause, Finding, Shows, Word};
+use crate::model::{Cause, Finding, PartName, Shows, Word};
 use crate::quantity::{DRIVES, relative_change};
+use crate::time::{find_part, share_of};
 use crate::words;
 use rqps_model::Unit;
 use rqps_stats::Metric;
 
 /// Waiting for a CPU is a side effect of work if it grew by at most this times as much.
 const ALONG: f64 = 1.5;
+/// The same of work that takes this many times the CPU time: what lasts longer than a turn of the scheduler is also kept
+/// from running more often.
+const ALONG_LONG_WORK: f64 = 4.0;
+const LONG_WORK: f64 = 2.0;
 /// Minimum log per operation, in bytes, whose writing takes a noticeable part of a statement's CPU time.
 const WAL_BYTES_MIN: f64 = 100.0;
 
@@ -63,6 +68,11 @@ const MERGES: [(Cause, &[Cause]); 19] = [
     (Cause::BinaryLog, &[]),
     (Cause::Fsync, &[]),
 ];
+
+/// Whether findings of a cause have those of another as their effect.
+pub(crate) fn absorbs(cause: Cause, other: Cause) -> bool {
+    MERGES.iter().any(|(absorber, absorbed)| *absorber == cause && absorbed.contains(&other))
+}
 
 /// Causes of waiting by precedence.
 const WAITS: [Cause; 5] = [Cause::WriteStall, Cause::Fsync, Cause::BufferMisses, Cause::Reads, Cause::Locks];
@@ -360,19 +370,21 @@ fn full_page_images(operation: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// On a busy machine, more CPU time add_clause means more waiting for a CPU. If that waiting grew by no more than
-/// the work, it is no separate mechanism: the finding with the largest share of CPU time absorbs it.
+/// On a busy machine, more CPU time means more waiting for a CPU. If that waiting grew along with the work, it is no
+/// separate mechanism: the finding with the largest share of CPU time absorbs it.
 fn queue_of_work(cx: &Context<'_>, findings: &mut Vec<Finding>) {
-    let Some(at) = position(findings, Cause::CpuQueue) else { return };
     let ratio = |value: fn(Cell<'_>) -> Option<f64>| {
         cx.figures.quantity(|cell| Some(value(cell)? / cell.operations())).map(|found| found.arm / found.base)
     };
     let work = ratio(|cell| Some(cell.metric(BACKENDS)? + cell.metric(CLIENT_CPU_US)?));
-    let agrees = ratio(queued_us).zip(work).is_some_and(|(queued, work)| {
-        let (larger, smaller) = if work >= 1.0 { (queued, work) } else { (work, queued) };
-        larger <= ALONG * smaller
-    });
-    let direction = findings[at].direction();
+    let Some((queued, work)) = ratio(queued_us).zip(work) else { return };
+    let is_of_long_work = work.max(work.recip()) >= LONG_WORK;
+    let (larger, smaller) = if work >= 1.0 { (queued, work) } else { (work, queued) };
+    if larger > smaller * if is_of_long_work { ALONG_LONG_WORK } else { ALONG } {
+        return;
+    }
+    let at = position(findings, Cause::CpuQueue);
+    let direction = at.map_or(Some(work >= 1.0), |at| findings[at].direction());
     let has_cpu_time = |finding: &Finding| {
         finding.cause != Cause::CpuQueue
             && finding.share.is_some_and(|share| share > 0.0)
@@ -380,9 +392,24 @@ fn queue_of_work(cx: &Context<'_>, findings: &mut Vec<Finding>) {
     };
     let shares = findings.iter().enumerate().filter(|(_, finding)| has_cpu_time(finding));
     let most = shares.max_by(|(_, a), (_, b)| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0)));
-    if let (true, Some((into, _))) = (agrees, most) {
-        let queue = findings.remove(at);
-        absorb(&mut findings[into - usize::from(at < into)], queue);
+    let Some((into, _)) = most else { return };
+    match at {
+        Some(at) => {
+            let queue = findings.remove(at);
+            absorb(&mut findings[into - usize::from(at < into)], queue);
+        }
+        // It varies too much for a finding of its own, but is a part of the time.
+        None if is_of_long_work => {
+            let split = cx.decomposition.as_ref();
+            let part = split.and_then(|split| {
+                let part = find_part(&split.parts, &[PartName::Waiting, PartName::ForCpu])?;
+                share_of(cx, split, part.change_us_per_op)
+            });
+            if let (Some(share), Some(part)) = (&mut findings[into].share, part) {
+                *share += part.max(0.0);
+            }
+        }
+        None => {}
     }
 }
 

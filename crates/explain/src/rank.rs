@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::counters;
 use crate::decompose::time_per_op;
 use crate::mechanisms::Suspects;
-use crate::merge::merge_all;
+use crate::merge::{absorbs, merge_all};
 use crate::model::{Cause, Certainty, Decomposition, Evidence, Finding, PartName, Word};
 use crate::time::{MOST, find_part, share_of, unsteady_wait};
 use crate::words;
@@ -66,7 +66,10 @@ pub(crate) fn add_likely(cx: &Context<'_>, ranked: &mut Vec<Finding>, found: Vec
     let rose = got_more_expensive(cx);
     for mut finding in found {
         finding.weight = weight(&finding, rose);
-        let is_told = |one: &Finding| one.cause == finding.cause && one.direction() == finding.direction();
+        let is_told = |one: &Finding| match absorbs(one.cause, finding.cause) {
+            true => one.direction().is_none_or(|more| Some(more) == finding.direction()),
+            false => one.cause == finding.cause && one.direction() == finding.direction(),
+        };
         if finding.weight >= 0.0 && !ranked.iter().any(is_told) {
             ranked.push(finding);
         }

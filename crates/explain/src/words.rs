@@ -83,7 +83,12 @@ fn relation(found: &Quantity, base: &str, less: &str) -> String {
 pub(crate) fn likely(verdict: &Verdict) -> String {
     match verdict.tags.contains(&Tag::FewBlocks) {
         true => {
-            format!("likely, not established: seen in all {} blocks, too few for a count", verdict.blocks)
+            let enough =
+                verdict.blocks_enough().map(|blocks| format!("; {blocks} would do")).unwrap_or_default();
+            format!(
+                "likely, not established: seen in all {} blocks, too few for a count{enough}",
+                verdict.blocks
+            )
         }
         false => "likely, not established".to_owned(),
     }

@@ -260,8 +260,7 @@ pub(crate) fn remarks(verdict: &Verdict) -> Vec<String> {
 
 /// Why a count that differs in every block is not established.
 pub(crate) fn few_blocks(verdict: &Verdict) -> String {
-    let enough = verdict.blocks_to_resolve.map(|more| verdict.blocks_measured + more);
-    let enough = enough.map(|blocks| format!("; {blocks} would do")).unwrap_or_default();
+    let enough = verdict.blocks_enough().map(|blocks| format!("; {blocks} would do")).unwrap_or_default();
     format!("seen in all {} blocks, too few to establish a change of a count{enough}", verdict.blocks)
 }
 

@@ -165,11 +165,15 @@ fn mark_opposed(of_arm: &mut [Verdict]) {
     }
 }
 
-/// A change of an earlier look stands no longer when the interval of all blocks contains no change: more blocks decide.
+/// A change of an earlier look, or one that it found likely, stands no longer when the interval of all blocks contains
+/// no change: more blocks decide.
 fn withdraw_unsupported(verdict: &mut Verdict) {
-    if verdict.class.is_change() && (verdict.low..=verdict.high).contains(&1.0) {
+    let is_told = verdict.class.is_change() || verdict.is_likely();
+    if is_told && (verdict.low..=verdict.high).contains(&1.0) {
         verdict.class = Class::Inconclusive;
-        verdict.tags.retain(|tag| *tag != Tag::LaterBlocksDisagree);
+        verdict.tags.retain(|tag| {
+            !matches!(tag, Tag::Likely | Tag::FewBlocks | Tag::NotSignificant | Tag::LaterBlocksDisagree)
+        });
         verdict.tags.push(Tag::LaterBlocksDisagree);
     }
 }

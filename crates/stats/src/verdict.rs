@@ -150,6 +150,11 @@ impl Verdict {
         self.tags.contains(&Tag::Likely)
     }
 
+    /// Blocks of which so many will probably decide it; `None` as of [`Self::blocks_to_resolve`].
+    pub fn blocks_enough(&self) -> Option<usize> {
+        self.blocks_to_resolve.map(|more| self.blocks_measured + more)
+    }
+
     /// Whether something else changed in the other direction.
     pub fn is_mixed(&self) -> bool {
         !self.opposed_by.is_empty()

@@ -24,6 +24,8 @@ const OVERRUN: f64 = 1.1;
 const WINDOWS_TIMES_MAX: f64 = 4.0;
 /// Share of the budget that a run may exceed it by so that it ends with verdicts.
 pub(super) const OVERRUN_FOR_VERDICTS: f64 = 0.25;
+/// The same for the last block that they need.
+const OVERRUN_FOR_LAST_BLOCK: f64 = 0.5;
 
 /// How long a run may measure.
 #[derive(Debug, Clone, Copy)]
@@ -177,6 +179,10 @@ fn first_blocks(
     let over_s = left_s.map_or(0.0, |left| total_s - left).max(0.0);
     let may_be_over_s = match budget {
         Some(Budget { left, .. }) if has_looked => left.as_secs_f64() * (OVERRUN - 1.0),
+        // A resume would load again for it.
+        Some(Budget { whole, .. }) if lowest + 1 == first_look => {
+            whole.as_secs_f64() * OVERRUN_FOR_LAST_BLOCK
+        }
         Some(Budget { whole, .. }) => whole.as_secs_f64() * OVERRUN_FOR_VERDICTS,
         None => 0.0,
     };

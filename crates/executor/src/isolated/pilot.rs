@@ -2,7 +2,7 @@
 //!
 //! A first window by time shows how many events fit into it. Windows of that many events follow while each is
 //! cheaper than all before it by more than noise: their number gives the warm-up that a server needs after a
-//! restart.
+//! restart. The fastest of all tells how many events fit into a window.
 
 use super::data::{Data, StartOptions, WARM_ROWS_MAX};
 use super::{Blocks, count};
@@ -98,10 +98,11 @@ impl Blocks<'_> {
         let (first, invalid) = (first.observation, first.invalid);
         let events_by_time = events(&first);
         let planned_events = self.setup.plan.options_of(&step.name).events;
-        let rate = events_by_time as f64 / elapsed_s(&first).max(1e-3);
+        let mut rate = rate_of(&first);
         let fewest = self.setup.plan.work.window_events_min();
         let fewest = fewest.min((rate * FEWEST_EVENTS_SECONDS_MAX) as u64).max(clients);
-        let window_events = planned_events.unwrap_or(events_by_time).max(fewest).div_ceil(clients) * clients;
+        let whole = |by_time: u64| planned_events.unwrap_or(by_time).max(fewest).div_ceil(clients) * clients;
+        let tried_events = whole(events_by_time);
         let cpu_us = first.metrics.get("server_cpu_us").copied().unwrap_or(seconds * 1e6);
         let cpu_us_per_event = cpu_us / events_by_time as f64;
         let mut best = first;
@@ -109,7 +110,8 @@ impl Blocks<'_> {
         // Windows of a test that removes rows for good are not comparable.
         let windows_max = if step.shrinks { 0 } else { WINDOWS_MAX };
         for window in 1..=windows_max {
-            let next = run(Limit::Events(window_events), Warmup::Time(Duration::ZERO), window)?.observation;
+            let next = run(Limit::Events(tried_events), Warmup::Time(Duration::ZERO), window)?.observation;
+            rate = rate.max(rate_of(&next));
             if !is_cheaper(&next, &best) {
                 break;
             }
@@ -120,11 +122,13 @@ impl Blocks<'_> {
             // So will be those of blocks, and there is still time to stop.
             control.progress.note(&format!("{} on {}: INVALID before any block: {why}", step.name, arm.name));
         }
+        // Where the first window had cold caches, or others the CPU, more fits into the same time.
+        let window_events = whole(events_by_time.max((rate * seconds) as u64));
         let session_events =
             ((window_events as f64 * SESSION_WARMUP_SHARE) as u64).max(SESSION_WARMUP_MIN * clients);
         // If an event takes about a second, one of them warms up all that there is.
         let session_events = session_events.min((rate * seconds).max(1.0) as u64).max(1);
-        let warmup_events = session_events + u64::from(cold_windows) * window_events / 2;
+        let warmup_events = session_events + u64::from(cold_windows) * tried_events / 2;
         let mut work = TestWork {
             test: step.name.clone(),
             warmup_events,
@@ -182,11 +186,13 @@ fn events(observation: &Observation) -> u64 {
     }
 }
 
-fn elapsed_s(observation: &Observation) -> f64 {
-    match &observation.measured {
+/// Events per second.
+fn rate_of(observation: &Observation) -> f64 {
+    let elapsed_s = match &observation.measured {
         Measured::Window(window) => window.elapsed_s(),
         _ => 0.0,
-    }
+    };
+    events(observation) as f64 / elapsed_s.max(1e-3)
 }
 
 /// Whether an event was cheaper in `next` than in `best` by more than noise.

@@ -253,10 +253,14 @@ impl Upgrade<'_, '_> {
 
     fn fate(&self, left: &LeftOut) -> Fate {
         let replacement = self.replacement(left);
+        let mut reason = self.reason(left, replacement.as_ref());
+        if left.without_effect && !self.is_new(left) {
+            reason.push_str(" by both versions");
+        }
         Fate {
             option: left.option.clone(),
             value: left.value.clone(),
-            reason: self.reason(left, replacement.as_ref()),
+            reason,
             kind: match left.refused {
                 _ if self.is_unknown(left) => Kind::Unknown,
                 true => Kind::Rejected,
