@@ -6,7 +6,7 @@ mod mysql;
 mod postgres;
 mod rocksdb;
 
-pub(crate) use mysql::{PAGES_FLUSHED, PAGES_TOUCHED};
+pub(crate) use mysql::{LOG_FSYNCS, PAGES_FLUSHED, PAGES_TOUCHED};
 pub(crate) use postgres::{INDEX_BLOCKS, PAGE_IMAGES, TABLE_BLOCKS, autovacuumed, checkpoints};
 pub(crate) use rocksdb::{compacted, filtered, flushed, had_levels, has_writer};
 

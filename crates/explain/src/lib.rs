@@ -51,7 +51,7 @@ pub use model::{
     Explanation, Finding, Part, PartName, RATIO_HIGH, RATIO_LOW, WaitingCommits, Word,
 };
 pub use plans::{Fingerprint, changes as plan_changes, shortened as shortened_plan};
-pub use settings::{follows_machine, is_in_config, is_of_version, new_switches};
+pub use settings::{follows_machine, has_by_default, is_in_config, is_of_version, new_switches};
 
 /// Explains the requested tests and arms, ordered by group, test and arm. `judged` holds the verdicts
 /// relative to the requested base; `None` for a run without blocks.

@@ -16,6 +16,7 @@ mod way;
 
 use crate::connections::WORKERS;
 use crate::context::Context;
+use crate::counters::LOG_FSYNCS;
 use crate::debt::ALL_VISIBLE;
 use crate::error::Result;
 use crate::model::{Cause, Difference, DifferenceKind, Finding, PlanPart, Shows};
@@ -164,6 +165,14 @@ impl Suspect {
         self.effects.iter().any(matches)
             && (self.chosen || !differs_between_versions(finding.cause) || runs_processes(name, finding))
             && (!is_setting || evidence_matches(name, finding))
+            && !(name == FLUSH_METHOD && is_of_log(finding) && !self.has_value(SYNCHRONOUS_LOG))
+    }
+
+    /// Whether one of the arms has it.
+    fn has_value(&self, wanted: &str) -> bool {
+        [&self.difference.base, &self.difference.arm]
+            .into_iter()
+            .any(|value| value.as_deref() == Some(wanted))
     }
 
     /// Whether it can make operations longer or shorter without a visible change of a counter or plan.
@@ -309,6 +318,14 @@ const OF_COMPACTIONS: [&str; 6] = [
 
 /// VACUUM leaves rows and pages alone that it would clean up, or mark as all-visible.
 const DEFERS_CLEANUP: &str = "vacuum_defer_cleanup_age";
+
+/// How MySQL flushes files: those of the log alike, but with the one value that writes them synchronously.
+const FLUSH_METHOD: &str = "innodb_flush_method";
+const SYNCHRONOUS_LOG: &str = "O_DSYNC";
+
+fn is_of_log(finding: &Finding) -> bool {
+    finding.evidence.first().is_some_and(|figure| figure.what == LOG_FSYNCS)
+}
 
 /// Whether a finding's evidence is specific to what a setting affects.
 fn evidence_matches(setting: &str, finding: &Finding) -> bool {

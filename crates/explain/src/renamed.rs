@@ -28,7 +28,7 @@ const RENAMED: [(&str, &str, Value); 20] = [
     ("expire_logs_days", "binlog_expire_logs_seconds", Value::Times(86_400, "")),
     ("force_parallel_mode", "debug_parallel_query", Value::Same),
     ("innodb_file_io_threads", "innodb_read_io_threads", Value::Same),
-    ("innodb_log_file_size", "innodb_redo_log_capacity", Value::SizeOfFiles),
+    (SIZE_OPTION, "innodb_redo_log_capacity", Value::SizeOfFiles),
     ("innodb_stats_sample_pages", "innodb_stats_transient_sample_pages", Value::Same),
     ("innodb_undo_logs", "innodb_rollback_segments", Value::Same),
     ("log_slow_queries", "slow_query_log", Value::Always("ON")),
@@ -53,6 +53,7 @@ const EMPTY: &str = "''";
 const OFF: [&str; 3] = ["0", "off", "false"];
 
 const FILES_OPTION: &str = "innodb_log_files_in_group";
+const SIZE_OPTION: &str = "innodb_log_file_size";
 /// MySQL's default of [`FILES_OPTION`].
 const FILES_DEFAULT: u64 = 2;
 const POLICY: &str = "authentication_policy";
@@ -200,7 +201,8 @@ pub fn later_names(option: &str) -> Vec<String> {
 /// what is the default.
 pub fn set_as<'a>(arm: &'a Arm, option: &str) -> Option<&'a str> {
     arm.left_out.iter().find(|left| left.option == option && left.taken.is_none())?;
-    let later = later_names(option);
+    // The size of the log's files stands for their number, too.
+    let later = later_names(if option == FILES_OPTION { SIZE_OPTION } else { option });
     let is_set = |setting: &ServerSetting| !setting.default || is_in_config(&arm.config_text, &setting.name);
     let setting = arm.settings.iter().find(|setting| later.contains(&setting.name) && is_set(setting))?;
     Some(&setting.name)

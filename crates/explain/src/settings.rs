@@ -304,11 +304,21 @@ fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
             (Some(left), None) | (None, Some(left)) => (left.value.clone(), left.reason.clone()),
             _ => return None,
         };
+        // What one of them has by default anyway is no difference that the config made.
+        let with = if before.is_some() { arm } else { base };
+        if has_by_default(with, name) {
+            return None;
+        }
         let (set, left) = (Some(value), Some(format!("{LEFT_OUT}{reason}")));
         let (base, arm) = if before.is_some() { (left, set) } else { (set, left) };
         Some(Difference { kind: DifferenceKind::LeftOut, name: name.clone(), base, arm })
     };
     names.into_iter().filter(|name| !is_replaced(base, arm, name)).filter_map(difference).collect()
+}
+
+/// Whether a config gives an arm the value of an option that its build has without it.
+pub fn has_by_default(arm: &Arm, option: &str) -> bool {
+    arm.settings.iter().any(|setting| setting.name == option && setting.default)
 }
 
 /// The value of an option that only one of two arms was measured with, and whether that is base.

@@ -14,7 +14,7 @@ use rqps_model::{BuildSource, natural};
 use rqps_plan::Plan;
 use rqps_plan::estimate::duration_text;
 use rqps_report::{Format, Screen};
-use rqps_store::{Role, RunFolder, Status, UPGRADE_FILE};
+use rqps_store::{RunFolder, Status, UPGRADE_FILE};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -31,7 +31,6 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
             let stop = if error.ends_with(['.', '?']) { "" } else { "." };
             Usage(format!("{error}{stop} To measure an upgrade, name two builds: rqps upgrade OLD NEW"))
         })?;
-        of_two_arms(&folder)?;
         // A folder that one may only read still has its report.
         let _renewed = renew(&folder);
         print(context, &folder)?;
@@ -86,20 +85,6 @@ pub fn run(context: &Context, args: &UpgradeArgs) -> anyhow::Result<ExitCode> {
         RunFolder::at(&execution.folder())?.keep_upgrade_options(&options)?;
     }
     execute_with(context, execution, args.config.as_deref())
-}
-
-/// Refuses a run of more arms than an upgrade has: a report of two of them would be silent about the others.
-fn of_two_arms(folder: &Path) -> anyhow::Result<()> {
-    let run = RunFolder::open(folder)?;
-    let arms = run.arms.iter().filter(|arm| !arm.control || arm.role == Role::Base).count();
-    let name = run.folder.name();
-    match arms > 2 {
-        true => Err(Usage(format!(
-            "{name} compares {arms} arms, and the report of an upgrade is of two: `rqps show {name}` has all"
-        ))
-        .into()),
-        false => Ok(()),
-    }
 }
 
 /// Why an execution failed.

@@ -440,13 +440,14 @@ fn undecidable(verdicts: &RunVerdicts, (open, reached): (&[&Verdict], usize), st
         .map(|verdict| verdict.test.as_str())
         .collect();
     let (why, short_text) = if invalid.is_empty() {
-        (String::new(), "more blocks would decide nothing more".to_owned())
+        (String::new(), "more blocks would probably decide nothing more".to_owned())
     } else {
         let tests = invalid.into_iter().collect::<Vec<_>>().join(", ");
         let why = format!(": windows of {tests} are invalid in half of the blocks or more");
         (why, format!("windows of {tests} keep being invalid"))
     };
-    let stop = Stop::new(&format!("{state}; more blocks would not decide {others}{why}"), &short_text);
+    let stop =
+        Stop::new(&format!("{state}; more blocks would probably not decide {others}{why}"), &short_text);
     Stop { is_without_verdict, ..stop }.outlook()
 }
 

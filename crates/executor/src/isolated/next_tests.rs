@@ -338,7 +338,7 @@ fn a_run_that_has_the_blocks_of_its_plan_goes_on_only_with_more_time() {
     // Looks end, too.
     let at_last = Spec { blocks: 18, block_sd: 0.05, ..noisy };
     let why = on_run(&at_last, "blocks_max = 5", |plan, run| nothing_left(plan, run).unwrap());
-    assert_eq!(why.as_deref(), Some("more blocks would decide nothing more"));
+    assert_eq!(why.as_deref(), Some("more blocks would probably decide nothing more"));
     let quiet = Spec { block_sd: 0.002, ..Spec::default() };
     let why = on_run(&quiet, "", |plan, run| nothing_left(plan, run).unwrap()).unwrap();
     assert_eq!(why, "every verdict on rate and cost reached");

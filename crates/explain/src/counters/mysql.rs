@@ -11,6 +11,9 @@ const METRICS: &str = "innodb_metrics";
 const FILES: &str = "file_io";
 const BINARY_LOG: &str = "sql/binlog";
 
+/// Name of a figure.
+pub(crate) const LOG_FSYNCS: &str = "fsyncs of the redo log";
+
 pub(crate) const PAGES_TOUCHED: Entry = work(Cause::BlocksTouched, "buffer pool page requests", "pages", 0.1)
     .phrase("requests {} buffer pool pages")
     .judged(Metric::Blocks, pages_touched);
@@ -56,7 +59,7 @@ pub(super) static ENTRIES: [Entry; 23] = [
     waiting(Cause::Fsync, "fsyncs of redo log and data", "fsyncs", 0.01)
         .phrase("makes {} fsyncs")
         .judged(Metric::Fsyncs, |cell| cell.metric("server_fsyncs")),
-    waiting(Cause::Fsync, "fsyncs of the redo log", "fsyncs", 0.01)
+    waiting(Cause::Fsync, LOG_FSYNCS, "fsyncs", 0.01)
         .phrase("makes {} fsyncs of the redo log")
         .value(|cell| status(cell, "innodb_os_log_fsyncs")),
     waiting(Cause::Fsync, "syncs of the binary log and other calls on its file", "calls", 0.01)

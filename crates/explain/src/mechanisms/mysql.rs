@@ -77,11 +77,12 @@ pub(super) static SETTINGS: [Rule; 72] = [
         Nothing,
         Either,
     ),
+    // Where its guesses fail, a search from the root comes on top.
     (
         "innodb_adaptive_hash_index*",
         &[BlocksTouched, Instructions, CpuTime, Function, Cycles],
-        Metric("adaptive_hash_searches"),
-        Each { more: &[], less: &[BlocksTouched] },
+        Metric("adaptive_hash_searches_btree"),
+        Either,
     ),
     ("innodb_change_buffer*", &[BufferMisses, Reads, BlocksTouched, Background], Misses, Either),
     ("innodb_read_io_threads", &[Reads, Background], Misses, Either),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::expression::normalised;
+use super::expression::{end_of_parentheses, normalised};
 use super::tree::{Node, stem, stem_of_index};
 
 /// Name of a step that reads no table: an insert, or a result known without reading.
@@ -179,7 +179,7 @@ pub(super) fn join_all(mut tables: Vec<Node>) -> Option<Node> {
 /// A condition without literals and without what versions print differently: quotes, parentheses, and
 /// qualifiers of columns.
 pub(super) fn condition(text: &str) -> String {
-    let spaced = text.replace('`', "").replace(',', ", ");
+    let spaced = without_caches(text).replace('`', "").replace(',', ", ");
     let text = normalised(&spaced, &BTreeMap::new()).replace(['(', ')'], " ");
     let column = |word: &str| match word.rsplit('.').next().unwrap_or(word).to_lowercase() {
         // Name of the function in newer versions of MariaDB.
@@ -188,6 +188,21 @@ pub(super) fn condition(text: &str) -> String {
     };
     without_constants(text.split_whitespace().map(column).collect()).join(" ")
 }
+
+/// A condition with a literal in place of each constant expression that the server computes once and newer versions
+/// print as its value: `<cache>(elt(2,'a','b'))`.
+fn without_caches(text: &str) -> String {
+    let mut pieces = text.split(CACHE);
+    let mut short = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        short.push_str("''");
+        short.push_str(end_of_parentheses(piece, 0).map_or("", |end| &piece[end..]));
+    }
+    short
+}
+
+/// Comes before a constant expression in parentheses.
+const CACHE: &str = "<cache>";
 
 /// A condition's words without parts that the optimizer found to be always true, as newer versions of MySQL print them:
 /// `true and k = ?`.

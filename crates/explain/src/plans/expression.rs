@@ -174,7 +174,7 @@ fn subplans(text: &str) -> String {
 }
 
 /// The position after the parenthesis that closes the one at `from`.
-fn end_of_parentheses(text: &str, from: usize) -> Option<usize> {
+pub(super) fn end_of_parentheses(text: &str, from: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text[from..].char_indices() {
         match c {

@@ -1,6 +1,7 @@
 //! Options of the config that only one of the two versions was measured with, beside the causes of differences.
 
-use rqps_explain::{can_act, is_in_config, is_of_developers};
+use rqps_explain::renamed::set_as;
+use rqps_explain::{can_act, has_by_default, is_in_config, is_of_developers};
 use rqps_model::{LeftOut, clipped};
 
 use super::{NAMES_MAX, Upgrade, product};
@@ -22,6 +23,8 @@ impl Upgrade<'_, '_> {
                     && can_act(&left.option)
                     && !is_of_developers(&left.option)
                     && is_in_config(&with.config_text, &left.option)
+                    && !has_by_default(with, &left.option)
+                    && set_as(without, &left.option).is_none()
                     && self.replacement(left).is_none()
             };
             let line = |left: &LeftOut| format!("{} = {}", left.option, clipped(&left.value, VALUE_MAX));

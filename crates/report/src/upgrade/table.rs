@@ -20,6 +20,8 @@ const LATENCIES: [([&str; 2], [&str; 2], &str); 3] = [
 const INTERVALS: u8 = 1;
 /// The rank of the percentiles' columns, of which it has the 99th for longest.
 const LATENCY_RANKS: [u8; 3] = [3, 4, 2];
+/// The rank of absolute rates, which it leaves out first: rQPS tells what differs.
+const QPS: u8 = 5;
 /// From here on, latencies in a terminal are in thousands.
 const THOUSANDS_FROM_US: f64 = 99_999.5;
 
@@ -38,6 +40,8 @@ impl Upgrade<'_, '_> {
             number("to", "cost_high"),
             Column::keyed_words("of", "cost_of"),
             Column::words("likely"),
+            number("QPS old", "qps_old"),
+            number("QPS new", "qps"),
         ];
         for (names, keys, _) in LATENCIES {
             columns.extend([number(names[0], keys[0]), number(names[1], keys[1])]);
@@ -54,6 +58,7 @@ impl Upgrade<'_, '_> {
             cells.push(metric.unwrap_or_else(Cell::missing));
             let likely: Vec<String> = line.likely().map(words::change_in_short).collect();
             cells.push(if likely.is_empty() { Cell::missing() } else { Cell::words(likely.join(", ")) });
+            cells.extend(self.rates(line.test));
             cells.extend(self.percentiles(latencies, line.test).as_flattened().iter().cloned());
             table.row_in(&line.group.title, cells);
         }
@@ -62,7 +67,7 @@ impl Upgrade<'_, '_> {
         table.footnotes.extend(has_intervals.then(from_to));
         table.footnotes.push(
             "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
-             names. likely: a change that is not established. p50, p95, p99: latency of an event over all windows, \
+             names. likely: a change that is not established. QPS: queries per second (thousand rows, transactions). p50, p95, p99: latency of an event over all windows, \
              interruptions included, so that its ratio may differ from rQPS; missing where there are too few events"
                 .to_owned(),
         );
@@ -86,6 +91,7 @@ impl Upgrade<'_, '_> {
         if metric.is_none() {
             columns.push(Column::keyed_words("of", "cost_of"));
         }
+        columns.push(number("QPS", "qps").optional(QPS));
         for ((_, keys, name), rank) in LATENCIES.into_iter().zip(LATENCY_RANKS) {
             columns.push(number(name, keys[1]).optional(rank));
         }
@@ -98,13 +104,13 @@ impl Upgrade<'_, '_> {
                 let label = line.cost.map(|cost| Cell::words(cost.metric.measure().label));
                 cells.push(label.unwrap_or_else(Cell::missing));
             }
+            let of_both = |[old, new]: [String; 2]| match old == new && new == "-" {
+                true => Cell::missing(),
+                false => Cell::words(format!("{old}→{new}")),
+            };
+            cells.push(of_both(self.rates(line.test).map(|cell| cell.text)));
             for pair in self.percentiles(latencies, line.test) {
-                let [old, new] = pair.map(|cell| microseconds(&cell));
-                cells.push(Cell::words(if old == new && new == "-" {
-                    old
-                } else {
-                    format!("{old}→{new}")
-                }));
+                cells.push(of_both(pair.map(|cell| microseconds(&cell))));
             }
             table.row(cells);
         }
@@ -114,12 +120,22 @@ impl Upgrade<'_, '_> {
              established"
                 .to_owned(),
             format!(
-                "rQPS: rate / the old version's. cost/op: {metric} per operation / the old version's. p50, p95, p99: \
-                 latency in microseconds over all windows, old→new (k: thousands), interruptions included, so that \
+                "rQPS: rate / the old version's. cost/op: {metric} per operation / the old version's. QPS: queries per second \
+                 (thousand rows, transactions), old→new. p50, p95, p99: latency in microseconds over all windows, old→new (k: thousands), interruptions included, so that \
                  its ratio may differ from rQPS"
             ),
         ]);
         table
+    }
+
+    /// The rates of the old and the new version, as verdicts give them.
+    fn rates(&self, test: &str) -> [Cell; 2] {
+        let arms = self.comparison.base_first();
+        let rate = |arm: usize| {
+            let compared = arms.iter().find(|one| std::ptr::eq(one.arm, &self.run.arms[arm]))?;
+            compared.rate(test)
+        };
+        [self.base, self.arm].map(|arm| Cell::rate(rate(arm)))
     }
 
     /// The 50th, 95th and 99th percentile of the old and the new version.
