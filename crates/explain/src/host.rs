@@ -16,9 +16,9 @@ use crate::words;
 const ALL_CPU: [&str; 5] =
     ["host_user_us", "host_system_us", "host_iowait_us", "host_steal_us", "host_idle_us"];
 
-/// Fifty ticks of the clock by which the kernel tells what CPUs do: of windows of 5 to 36 ms none shows a process that
+/// Twenty ticks of the clock by which the kernel tells what CPUs do: of windows of 5 to 36 ms none shows a process that
 /// others keep from running.
-const ELAPSED_MIN_US: f64 = 5e5;
+const ELAPSED_MIN_US: f64 = 2e5;
 /// Minimum share of the change in time per operation that an entry has to account for.
 const PART_MIN: f64 = 0.1;
 /// From this relative change of the client's CPU time on, the machine behaved differently.

@@ -213,9 +213,12 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
     }
     let change = split.change_us_per_op();
     let left_us = words::number((left * change).abs());
-    let amount = match left > 1.0 + ROUNDING {
-        true => format!("{left_us} us, more than all of that since other parts offset it,"),
-        false => format!("{left_us} us ({}) of that", words::percent(left.min(1.0))),
+    let amount = match left {
+        more if more > 1.0 + ROUNDING => {
+            format!("{left_us} us, more than all of that since other parts offset it,")
+        }
+        all if all > 1.0 - ROUNDING => "all of that".to_owned(),
+        part => format!("{left_us} us ({}) of that", words::percent(part)),
     };
     let cause = match explains {
         true => "cannot be attributed to any figure here",

@@ -8,7 +8,7 @@ mod later_names;
 mod rocksdb;
 mod switches;
 
-pub use derived::{follows_machine, is_of_version};
+pub use derived::{follows_machine, has_by_default, is_of_version};
 use later_names::take_later_names;
 pub use switches::new_switches;
 pub(crate) use switches::only_known_switches;
@@ -314,11 +314,6 @@ fn left_out(base: &Arm, arm: &Arm) -> Vec<Difference> {
         Some(Difference { kind: DifferenceKind::LeftOut, name: name.clone(), base, arm })
     };
     names.into_iter().filter(|name| !is_replaced(base, arm, name)).filter_map(difference).collect()
-}
-
-/// Whether a config gives an arm the value of an option that its build has without it.
-pub fn has_by_default(arm: &Arm, option: &str) -> bool {
-    arm.settings.iter().any(|setting| setting.name == option && setting.default)
 }
 
 /// The value of an option that only one of two arms was measured with, and whether that is base.

@@ -328,7 +328,7 @@ mod tests {
         let of = |value| means("instructions", value);
         let none = [
             "none: the plan turns it off (no counters)",
-            "none: not counted: the budget has no time for it; on a quiet host --budget 9m has (no counters)",
+            "none: the budget is too short to count them; --budget 9m would do on a quiet host (no counters)",
             "none (no counters; install valgrind to count them)",
         ];
         assert_eq!(none.map(of), ["none"; 3]);

@@ -75,7 +75,7 @@ fn turned_off(plan: &Plan) -> String {
     match plan.blocks().counting_budget_s {
         Some(seconds) => {
             let minutes = (seconds / 60.0).ceil();
-            format!("not counted: the budget has no time for it; on a quiet host --budget {minutes:.0}m has")
+            format!("the budget is too short to count them; --budget {minutes:.0}m would do on a quiet host")
         }
         None => "turned off by the plan".to_owned(),
     }

@@ -253,10 +253,7 @@ fn too_short_for_verdicts(
         counted(done, "block"),
         duration_text(total_s)
     );
-    let short_text = format!(
-        "budget too short, ended after {}; a resume takes about {need} until the first verdicts",
-        blocks_text(run, done, blocks_max)
-    );
+    let short_text = format!("budget too short after {}", blocks_text(run, done, blocks_max));
     let stop = Stop::new(&why, &short_text);
     Stop { resume_s: Some(resume_s), is_without_verdict: true, ..stop }.outlook()
 }

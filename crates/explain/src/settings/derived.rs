@@ -1,4 +1,6 @@
-//! Settings that nobody set and whose values are no defaults all the same.
+//! Settings that nobody set and whose values are no defaults all the same, and set ones that are.
+
+use rqps_store::Arm;
 
 /// What servers adapt while they run, compute from other settings, are started with by rqps or generate (certificates),
 /// and, last, what MariaDB 11 accepts without effect.
@@ -38,4 +40,9 @@ pub fn is_of_version(setting: &str, value: &str) -> bool {
 /// Whether a default may be another one on another machine.
 pub fn follows_machine(setting: &str) -> bool {
     OF_MACHINE.contains(&setting)
+}
+
+/// Whether a config gives an arm the value of an option that its build has without it.
+pub fn has_by_default(arm: &Arm, option: &str) -> bool {
+    arm.settings.iter().any(|setting| setting.name == option && setting.default)
 }

@@ -10,6 +10,7 @@
 //! | `test` | the test; listed if its rounded rQPS is 0.95 or less, or 1.05 or more |
 
 use rqps_model::part_of;
+use rqps_store::Run;
 
 use crate::comparison::{ComparedArm, Comparison, Pair, StepKind, TestStep};
 use crate::document::{Block, Cell, Column, Figure, Table};
@@ -20,6 +21,9 @@ use crate::words;
 
 /// Maximum rows of the table of far tests.
 const ROWS_MAX: usize = 40;
+
+const SINGLE_PASS: &str =
+    "A single pass has no error bars: noise may be all of a difference. `passes = 3` in the plan repeats it.";
 
 /// A sentence per variant, and the table of far tests.
 pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
@@ -32,6 +36,11 @@ pub(crate) fn blocks(comparison: &Comparison<'_>) -> Vec<Block> {
     }
     blocks.extend(disturbed::sentences(comparison, &steps).into_iter().map(Block::Alarm));
     blocks.push(Block::Items(comparison.pairs().map(|pair| sentence(comparison, &pair, &steps)).collect()));
+    let is_single_pass =
+        |run: &&Run| run.meta.protocol != "isolated" && !run.meta.is_imported() && run.blocks.len() < 2;
+    if comparison.runs().iter().any(is_single_pass) {
+        blocks.push(Block::Text(SINGLE_PASS.to_owned()));
+    }
     blocks.extend(measured_with(comparison));
     blocks.extend(far_tests(comparison, &steps).block());
     blocks
