@@ -213,19 +213,24 @@ fn left_over(cx: &Context<'_>, found: &[Finding], suspects: &Suspects) -> Option
     }
     let change = split.change_us_per_op();
     let left_us = words::number((left * change).abs());
-    let amount = match left {
-        more if more > 1.0 + ROUNDING => {
-            format!("{left_us} us, more than all of that since other parts offset it,")
+    let is_all = (left - 1.0).abs() <= ROUNDING;
+    let rest = match left {
+        _ if is_all && explains => "no figure here accounts for any of that".to_owned(),
+        _ if is_all => "that has no known cause".to_owned(),
+        left => {
+            let amount = match left > 1.0 {
+                true => format!("{left_us} us, more than all of that since other parts offset it,"),
+                false => format!("{left_us} us ({}) of that", words::percent(left)),
+            };
+            let cause = match explains {
+                true => "cannot be attributed to any figure here",
+                false => "has no known cause",
+            };
+            format!("{amount} {cause}")
         }
-        all if all > 1.0 - ROUNDING => "all of that".to_owned(),
-        part => format!("{left_us} us ({}) of that", words::percent(part)),
-    };
-    let cause = match explains {
-        true => "cannot be attributed to any figure here",
-        false => "has no known cause",
     };
     let sentence = format!(
-        "{arm} takes {} us {} per {} than {base}; {amount} {cause}{}{}",
+        "{arm} takes {} us {} per {} than {base}; {rest}{}{}",
         words::number(change.abs()),
         if change > 0.0 { "longer" } else { "less" },
         cx.operation(),
