@@ -274,6 +274,10 @@ pub(crate) fn remark(remark: &Remark) -> String {
         Remark::NoSteadyState { last_over_first: None } => {
             "no steady state: its rate shifts to another level within windows".to_owned()
         }
+        Remark::InTotal { ratio } => format!(
+            "in all its time, stalls and interruptions included, the rate is {} times base's",
+            crate::number::significant(*ratio, 2)
+        ),
         Remark::LayoutSuspect => {
             "layout suspect: the rate changed and the number of instructions did not; it waits more or less, or its code is laid out differently in memory"
                 .to_owned()

@@ -33,6 +33,11 @@ pub enum Remark {
         /// CPU time of the windows over base's.
         cpu_us: f64,
     },
+    /// Stalls and interruptions, which the rate's verdict leaves out, make the arm's rate quite another.
+    InTotal {
+        /// Operations over the time of all windows, over base's.
+        ratio: f64,
+    },
     /// The arm's data are not what they should be.
     UnlikeData(UnlikeData),
 }
@@ -62,6 +67,8 @@ const VOID_SHARE_MIN: f64 = 0.25;
 /// memory.
 const CANARY_RATIO_MAX: f64 = 1.10;
 const DISK_CANARY_RATIO_MAX: f64 = 3.0;
+/// How many times as large as the verdict's the ratio over all time has to be, or it as that, to be told.
+const TOTAL_APART: f64 = 1.5;
 /// Shortest window whose per-second rates are checked.
 const WINDOW_MIN_US: u64 = 20_000_000;
 
@@ -83,6 +90,9 @@ pub(crate) fn of_tests(
         if found.is_empty() {
             found.push(Remark::NoSteadyState { last_over_first: None });
         }
+    }
+    for (key, ratio) in other_in_total(run, judgement) {
+        remarks.entry(key).or_default().push(Remark::InTotal { ratio });
     }
     for key in layout_suspects(judgement) {
         remarks.entry(key).or_default().push(Remark::LayoutSuspect);
@@ -173,6 +183,24 @@ fn drifts(run: &Run, rules: &Rules) -> Result<Vec<((String, usize), f64)>> {
         judge(&experiment, &own).map_err(|source| Error::InvalidData { run: run.folder.name(), source })?;
     let moved = judged.verdicts.iter().zip(keys).filter(|(verdict, _)| verdict.class.is_change());
     Ok(moved.map(|(verdict, key)| (key, verdict.ratio)).collect())
+}
+
+/// Arms and tests whose ratio of rates over all time differs much from that of the verdict.
+fn other_in_total(run: &Run, judgement: &Judgement) -> Vec<((String, usize), f64)> {
+    let by_arm = windows_by_arm(run);
+    let rate = |test: &str, arm: usize| {
+        let windows = by_arm.get(&(test.to_owned(), arm))?;
+        let sum = |value: fn(&Window) -> f64| windows.iter().map(|window| value(&window.result)).sum::<f64>();
+        let (operations, elapsed_s) = (sum(|window| window.operations), sum(Window::elapsed_s));
+        (operations > 0.0 && elapsed_s > 0.0).then_some(operations / elapsed_s)
+    };
+    let rates = judgement.verdicts.iter().filter(|one| one.detector == Detector::Rate && one.ratio > 0.0);
+    let other = rates.filter_map(|one| {
+        let ratio = rate(&one.test, one.arm)? / rate(&one.test, base_of(run))?;
+        let apart = (ratio / one.ratio).max(one.ratio / ratio);
+        (apart >= TOTAL_APART).then(|| ((one.test.clone(), one.arm), ratio))
+    });
+    other.collect()
 }
 
 type ByArm<'a> = BTreeMap<(String, usize), Vec<&'a Recorded<Window>>>;

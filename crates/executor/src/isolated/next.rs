@@ -301,7 +301,7 @@ fn undecided(
             true => format!("the {blocks_max} blocks {whose} are done"),
             false => format!("the {blocks_max} blocks {whose} are too few to decide more"),
         };
-        return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {limit}"), &limit);
+        return stop_for_now((run, verdicts), done, &format!("{state}; {limit}"), &limit);
     }
     let left = budget.map(|budget| budget.left);
     let mut room = Room::of(&needs, (run, verdicts), made, left);
@@ -313,12 +313,12 @@ fn undecided(
         if room.chosen.is_empty() {
             let why = format!("{state}; the budget was used up before it could decide {others}");
             let short_text = format!("budget used up after {after}");
-            return stop_for_now((run, verdicts), (&open, done), &why, &short_text);
+            return stop_for_now((run, verdicts), done, &why, &short_text);
         }
         let short = format!("the rest of the budget is too short to decide {others}");
         if !is_asked {
             let short_text = format!("the budget left after {after} was too short to decide more");
-            return stop_for_now((run, verdicts), (&open, done), &format!("{state}; {short}"), &short_text);
+            return stop_for_now((run, verdicts), done, &format!("{state}; {short}"), &short_text);
         }
         let takes =
             verdicts.seconds_of_resume(run).map(|seconds| format!(" (that takes about {})", about(seconds)));
@@ -409,23 +409,15 @@ impl Room {
     }
 }
 
-/// Ends a run of which more time would decide more of the `open` verdicts, after so many that were reached.
+/// Ends a run of which more time would decide more, after so many verdicts that were reached. How many, reports tell.
 fn stop_for_now(
     (run, verdicts): (&Run, &RunVerdicts),
-    (open, reached): (&[&Verdict], usize),
+    reached: usize,
     why: &str,
     short_text: &str,
 ) -> Outlook {
     let resume_s = verdicts.seconds_of_resume(run);
-    let decidable = open.iter().filter(|one| verdicts.blocks_needed(one).is_some()).count();
-    let them = match (decidable, open.len()) {
-        (1, 1) => "it".to_owned(),
-        (some, all) if some == all => "them".to_owned(),
-        (some, _) => format!("{some} of them"),
-    };
-    let more =
-        resume_s.map(|seconds| format!(". About {} more would probably decide {them}", about(seconds)));
-    let stop = Stop::new(&format!("{why}{}", more.unwrap_or_default()), short_text);
+    let stop = Stop::new(why, short_text);
     Stop { resume_s, is_without_verdict: reached == 0, ..stop }.outlook()
 }
 

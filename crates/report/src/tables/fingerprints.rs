@@ -34,6 +34,15 @@ fn table(comparison: &Comparison<'_>, step: &TestStep) -> Result<Option<Table>> 
     if by_key.is_empty() {
         return Ok(None);
     }
+    // A window's state has only settings that are no defaults of their version.
+    for (key, cells) in &mut by_key {
+        let Some(name) = key.strip_prefix(SETTING) else { continue };
+        for (cell, arm) in cells.iter_mut().zip(&all) {
+            if let Some(known) = arm.arm.settings.iter().find(|setting| setting.name == name) {
+                *cell = Cell::words(&*known.value);
+            }
+        }
+    }
     let mut columns = numbered(&all);
     columns.iter_mut().for_each(|column| column.align = Align::Left);
     columns.push(Column::words("state"));
