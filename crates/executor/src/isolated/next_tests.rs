@@ -207,7 +207,7 @@ fn an_arm_that_keeps_being_invalid_is_not_measured_until_blocks_max() {
     assert_eq!(tests_of(&once("blocks_max = 8")).len(), TESTS.len());
     let ended = once("blocks_max = 3");
     assert!(
-        why_stopped(&ended).contains("the 3 blocks of its plan are done. About "),
+        why_stopped(&ended).contains("the 3 blocks of its plan are done: --more "),
         "{}",
         why_stopped(&ended)
     );
@@ -315,7 +315,7 @@ fn a_run_that_has_the_blocks_of_its_plan_goes_on_only_with_more_time() {
     let noisy = Spec { block_sd: 0.014, blocks: 5, seed: 3, ..Spec::default() };
     let ended = outlook(&noisy, "blocks_max = 5", None);
     assert_eq!(short_text(&ended), "the 5 blocks of its plan are done");
-    assert!(why_stopped(&ended).contains(" more would probably decide "), "{}", why_stopped(&ended));
+    assert!(why_stopped(&ended).contains("are done: --more "), "{}", why_stopped(&ended));
     assert_eq!(ended.share, 1.0);
     let few = outlook(&Spec { blocks: 4, ..noisy.clone() }, "blocks_max = 4", None);
     assert_eq!(short_text(&few), "the 4 blocks of its plan are done");
