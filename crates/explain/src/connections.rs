@@ -72,8 +72,8 @@ pub(crate) fn roles(cx: &Context<'_>) -> Vec<Finding> {
     names.iter().filter_map(|name| role(cx, name, (time.base, cpu.as_ref()))).collect()
 }
 
-/// A background process beside another one that a sentence has named with the arms and the unit: `in the log writer 12 us,
-/// against 53.6`. `None` if the finding is of no single process.
+/// A background process beside another one that a sentence has named with the arms and the unit: `in the log writer
+/// 12 us, against 53.6`. `None` if the finding is of no single process.
 pub(crate) fn beside(finding: &Finding) -> Option<String> {
     let evidence = finding.evidence.first().filter(|evidence| matches!(evidence.shows, Shows::Role(_)))?;
     let (role, (base, arm)) = (evidence.what.strip_prefix(CPU_TIME_OF)?, finding.figure()?);

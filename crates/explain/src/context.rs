@@ -182,8 +182,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether a verdict shows that an operation costs more or less, and none that the rate changed: waiting accounts for
-    /// none of that.
+    /// Whether a verdict shows that an operation costs more or less, and none that the rate changed: waiting accounts
+    /// for none of that.
     pub fn is_cost_alone(&self) -> bool {
         let mut costs = [Detector::Cost, Detector::Cpu].into_iter().filter_map(|one| self.verdict(one));
         costs.any(|verdict| verdict.class.is_change()) && !self.is_rate_changed()

@@ -17,8 +17,8 @@ use rqps_stats::Metric;
 
 /// Waiting for a CPU is a side effect of work if it grew by at most this times as much.
 const ALONG: f64 = 1.5;
-/// The same of work that takes this many times the CPU time: what lasts longer than a turn of the scheduler is also kept
-/// from running more often.
+/// The same of work that takes this many times the CPU time: what lasts longer than a turn of the scheduler is also
+/// kept from running more often.
 const ALONG_LONG_WORK: f64 = 4.0;
 const LONG_WORK: f64 = 2.0;
 /// Minimum log per operation, in bytes, whose writing takes a noticeable part of a statement's CPU time.

@@ -77,8 +77,8 @@ pub(crate) fn add_likely(cx: &Context<'_>, ranked: &mut Vec<Finding>, found: Vec
 }
 
 /// Order: what makes rates incomparable, explained findings, unexplained ones, waiting where only the cost changed,
-/// then what works against the change. If the arms differ only in known settings, findings that those account for come first and the
-/// others after them: they follow from something unseen, or are chance.
+/// then what works against the change. If the arms differ only in known settings, findings that those account for come
+/// first and the others after them: they follow from something unseen, or are chance.
 fn rank(cx: &Context<'_>, finding: &Finding, suspects: &Suspects) -> u8 {
     let against = u8::from(finding.weight < 0.0);
     let alone = suspects.are_only_difference();

@@ -67,8 +67,9 @@ impl Upgrade<'_, '_> {
         table.footnotes.extend(has_intervals.then(from_to));
         table.footnotes.push(
             "rQPS: rate / the old version's. cost/op: cost per operation / the old version's, in the metric that `of` \
-             names. likely: a change that is not established. QPS: queries per second (thousand rows, transactions). p50, p95, p99: latency of an event over all windows, \
-             interruptions included, so that its ratio may differ from rQPS; missing where there are too few events"
+             names. likely: a change that is not established. QPS: queries per second (thousand rows, transactions). \
+             p50, p95, p99: latency of an event over all windows, interruptions included, so that its ratio may differ \
+             from rQPS; missing where there are too few events"
                 .to_owned(),
         );
         table
@@ -121,8 +122,8 @@ impl Upgrade<'_, '_> {
                 .to_owned(),
             format!(
                 "rQPS: rate / the old version's. cost/op: {metric} per operation / the old version's. QPS: queries per second \
-                 (thousand rows, transactions), old→new. p50, p95, p99: latency in microseconds over all windows, old→new (k: thousands), interruptions included, so that \
-                 its ratio may differ from rQPS"
+                 (thousand rows, transactions), old→new. p50, p95, p99: latency in microseconds over all windows, old→new \
+                 (k: thousands), interruptions included, so that its ratio may differ from rQPS"
             ),
         ]);
         table
