@@ -88,6 +88,12 @@ impl Digit {
         1 << self.bits
     }
 
+    /// The bits below all that the digit is cut from.
+    pub(crate) fn below(&self) -> u64 {
+        let covered = self.fields.iter().fold(0, |bits, field| bits | field.mask << field.shift);
+        (covered & covered.wrapping_neg()).wrapping_sub(1)
+    }
+
     #[inline(always)]
     fn of<const MANY: bool>(&self, word: u64) -> usize {
         let [a, b, c] = &self.fields;

@@ -39,6 +39,7 @@ mod keys;
 mod leaf;
 mod load;
 mod merge;
+mod narrow;
 mod nearly;
 mod pages;
 #[cfg(feature = "parallel")]

@@ -111,7 +111,7 @@ impl Scratch {
 
     /// Room for so many numbers.
     pub(crate) fn numbers<T: Plain>(&mut self, count: usize) -> &mut [T] {
-        self.reserve_entries((count * size_of::<T>()).div_ceil(size_of::<Entry>()), PAGES_FROM);
+        self.reserve_entries((count * size_of::<T>()).div_ceil(size_of::<Entry>()), PAGES_FROM / 2);
         // SAFETY: any bytes are a valid number, aligned no more strictly than an entry, and there is room for them.
         unsafe { core::slice::from_raw_parts_mut(self.entries().as_mut_ptr().cast::<T>(), count) }
     }

@@ -180,7 +180,8 @@ impl Sorter {
 
     /// Sorts arrays of bytes, such as identifiers and addresses: faster than by references to them.
     ///
-    /// Arrays of up to sixteen bytes are moved as numbers, for which half the memory will do up to eight bytes.
+    /// Arrays of 4, 8 or 16 bytes are sorted where they are, beside as much memory; shorter ones take two copies, each
+    /// of the next of these lengths.
     pub fn sort_arrays<const N: usize>(&mut self, items: &mut [[u8; N]], order: Order) {
         if N > 16 || u32::try_from(items.len()).is_err() {
             return self.sort_by_key_with(items, AsRef::as_ref, Options { order, stable: false });
