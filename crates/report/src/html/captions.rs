@@ -97,7 +97,8 @@ pub(super) fn work(run: &Run) -> String {
     let mut parts = vec![run.meta.workload_title.clone()];
     parts.extend(conditions::clients(run));
     parts.extend((run.meta.tables > 0).then(|| conditions::rows(run)));
-    format!("{}.", parts.join(", "))
+    parts.extend(conditions::durability(run));
+    format!("{}.", words::capitalized(&parts.join(", ")))
 }
 
 /// The host, as far as it is known, after a blank.

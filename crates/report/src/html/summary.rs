@@ -121,8 +121,11 @@ fn unpaired_rates(page: &Page<'_>, judged: &Judged<'_>, arm: usize) -> Markup {
     html! { @if let Some(table) = table.block() { (blocks::blocks(&[table], 2)) } }
 }
 
-/// The answer on several arms in a sentence or two; the list below it has the rest.
+/// The answer on several arms in a sentence or two; the list below the figures has the rest.
 fn of_several(page: &Page<'_>, judged: &Judged<'_>, arms: &[(usize, Vec<Line<'_>>)]) -> String {
+    if !judged.has_verdicts() {
+        return "There is no verdict yet.".to_owned();
+    }
     let named: Vec<_> = arms.iter().map(|(arm, lines)| (page.name(*arm), lines.as_slice())).collect();
     answer::of_several(judged, &named, page.name(judged.base))
 }

@@ -27,6 +27,8 @@ const SETTINGS: [&str; 15] = [
     "max_background_jobs",
     "write_buffer_size",
 ];
+/// Those of them, the first, that decide whether a commit is durable.
+const OF_DURABILITY: usize = 4;
 /// Blocks turn it off, whatever the config says.
 const AUTOVACUUM: &str = "autovacuum";
 /// The flag that compiles for size.
@@ -134,26 +136,35 @@ fn phrase(run: &Run, base: &Arm, family: &Family) -> String {
         let differ = if run.arms.iter().all(is_like) { "" } else { " (arms differ)" };
         parts.extend([rows(run), format!("a {program} built by {}{differ}", toolchain(family))]);
     }
-    let value_of = |arm: &Arm, name: &str| {
+    parts.extend(SETTINGS.iter().filter_map(|name| setting(run, base, name)));
+    parts.join(", ")
+}
+
+/// What makes commits durable: `fsync on`, `synchronous_commit off`.
+pub(crate) fn durability(run: &Run) -> impl Iterator<Item = String> {
+    let base = run.arms.iter().find(|arm| arm.role == rqps_store::Role::Base).or(run.arms.first());
+    base.into_iter()
+        .flat_map(|base| SETTINGS[..OF_DURABILITY].iter().filter_map(|name| setting(run, base, name)))
+}
+
+/// `jit off`, with base's value first where arms differ; `None` if base has none.
+fn setting(run: &Run, base: &Arm, name: &str) -> Option<String> {
+    let value_of = |arm: &Arm| {
         let setting = arm.settings.iter().find(|setting| setting.name == name)?;
         Some(if name.ends_with("_size") { size(&setting.value) } else { setting.value.clone() })
     };
-    let setting = |name: &&str| {
-        let mut values = vec![value_of(base, name)?];
-        for value in run.arms.iter().filter_map(|arm| value_of(arm, name)) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
+    let mut values = vec![value_of(base)?];
+    for value in run.arms.iter().filter_map(value_of) {
+        if !values.contains(&value) {
+            values.push(value);
         }
-        let by = match *name == AUTOVACUUM && meta.protocol == "isolated" && values == ["off"] {
-            true => " (set by rqps)",
-            false if values.len() > 1 => " (arms differ)",
-            false => "",
-        };
-        Some(format!("{name} {}{by}", values.join(" or ")))
+    }
+    let by = match name == AUTOVACUUM && run.meta.protocol == "isolated" && values == ["off"] {
+        true => " (set by rqps)",
+        false if values.len() > 1 => " (arms differ)",
+        false => "",
     };
-    parts.extend(SETTINGS.iter().filter_map(setting));
-    parts.join(", ")
+    Some(format!("{name} {}{by}", values.join(" or ")))
 }
 
 /// `256 MiB` of a setting's number of bytes; others as they are.

@@ -21,6 +21,7 @@ use crate::histograms::{QUANTILES, is_known, merged};
 
 /// Rows that are named for having few latencies.
 const NAMED_MAX: usize = 4;
+const LEGEND: &str = "write, sync: means; p50 to max: of syncs, in tests without syncs of writes";
 /// Statement of the histogram that has what a test is about.
 const EVENT: &str = "event";
 
@@ -81,6 +82,7 @@ pub(crate) fn blocks(comparison: &Comparison<'_>, which: StepKind) -> Result<Vec
     ];
     let title = "Sync latency, microseconds";
     let mut table = Table::of_figures("syncs", title, &figures, 2, rows);
+    table.footnotes.push(LEGEND.to_owned());
     table.footnotes.extend(comparison.others().filter_map(|arm| differences(&comparison.base, arm)));
     table.footnotes.extend(too_few);
     Ok(table.block().into_iter().collect())

@@ -122,8 +122,8 @@ impl Upgrade<'_, '_> {
                 .to_owned(),
             format!(
                 "rQPS: rate / the old version's. cost/op: {metric} per operation / the old version's. QPS: queries per \
-                 second (thousand rows, transactions), old→new. p50, p95, p99: latency in microseconds over all windows, \
-                 old→new (k: thousands), interruptions included, so that its ratio may differ from rQPS"
+                 second (thousand rows, transactions), old→new. p50, p95, p99: latency in microseconds over all \
+                 windows, old→new (k: thousands), interruptions included, so that its ratio may differ from rQPS"
             ),
         ]);
         table
