@@ -446,14 +446,14 @@ fn all_reached(run: &Run, state: &str, verdicts: &[&Verdict]) -> Outlook {
     let lacking: BTreeSet<&str> =
         run.without_result().into_iter().map(|NoResult { step, .. }| step).collect();
     if lacking.is_empty() {
-        return stop(&format!("{state}: nothing is left to measure"), &every);
+        return stop(state, &every);
     }
     let tests = format!("{} without a valid result on an arm", counted(lacking.len(), "test"));
     let short_text = match verdicts {
         [] => format!("no verdict; {tests}"),
         _ => format!("{every} but those on {tests}"),
     };
-    stop(&format!("{state}; {tests}: nothing is left to measure"), &short_text)
+    stop(&format!("{state}; {tests}"), &short_text)
 }
 
 /// Tests whose verdicts the budget can pay for, the cheapest first.
